@@ -1,0 +1,101 @@
+"""The pipeline, top to bottom: decode, preprocess, inference, postprocess, encode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from handler import image
+from handler.errors import PayloadTooLarge
+from handler.generator import FrozenGenerator
+from handler.image import OutputFormat, Pixels
+from handler.probe import Header
+from handler.stages import Stages
+
+# Tried in this order when a picture is too large for an answer; each is smaller than the one before it.
+SMALLER: tuple[tuple[OutputFormat, int], ...] = (
+    ("webp", 92),
+    ("webp", 80),
+    ("jpeg", 80),
+    ("webp", 60),
+    ("jpeg", 50),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionRequest:
+    """A photo's bytes and what is wanted of it. `size` is the long side in pixels, `quality` 1 to 100."""
+
+    data: bytes
+    style: str
+    format: OutputFormat | None = None
+    size: int | None = None
+    quality: int = 92
+    upscale: bool = False
+    side_by_side: bool = False
+    max_output_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A picture's bytes, what they are, and how long each stage took in milliseconds."""
+
+    data: bytes
+    format: OutputFormat
+    width: int
+    height: int
+    style: str
+    timings: dict[str, float]
+    warnings: tuple[str, ...]
+
+
+def convert(
+    request: ConversionRequest, header: Header, generator: FrozenGenerator, max_side: int, stages: Stages
+) -> Conversion:
+    """Photo bytes to picture bytes. Raises the errors of `image.decode` and PayloadTooLarge."""
+    upright = (header.width, header.height)
+    with stages("decode"):
+        wanted = min(request.size or max(upright), max_side)
+        photo = image.decode(request.data, header, wanted)
+    with stages("preprocess"):
+        size, warning = image.target_size(_turned(upright, photo), request.size, max_side, request.upscale)
+        photo = image.resize(photo, size)
+        tensor = image.to_tensor(photo.rgb)
+    with stages("inference"):
+        tensor = generator(tensor)
+    with stages("postprocess"):
+        picture = image.to_pixels(tensor, size)
+        alpha = None if request.side_by_side else photo.alpha
+        if request.side_by_side:
+            picture = image.beside(photo.rgb, picture)
+    with stages("encode"):
+        data, format, smaller = _encode(picture, alpha, request, header)
+    warnings = (*photo.warnings, *filter(None, (warning, smaller)))
+    height, width = picture.shape[:2]
+    return Conversion(data, format, width, height, request.style, stages.timings(), warnings)
+
+
+def _turned(stored: tuple[int, int], photo: image.Photo) -> tuple[int, int]:
+    """The photo's full size in pixels, in its upright orientation, though it may be decoded smaller."""
+    width, height = photo.size
+    landscape = (width >= height) == (stored[0] >= stored[1])
+    return stored if landscape else (stored[1], stored[0])
+
+
+def _encode(
+    picture: Pixels, alpha: Pixels | None, request: ConversionRequest, header: Header
+) -> tuple[bytes, OutputFormat, str | None]:
+    wanted = request.format or output_format(header)
+    data = image.encode(picture, alpha, wanted, request.quality)
+    limit = request.max_output_bytes
+    if limit is None or len(data) <= limit:
+        return data, wanted, None
+    for format, quality in SMALLER:
+        smaller = image.encode(picture, alpha, format, min(quality, request.quality))
+        if len(smaller) <= limit:
+            return smaller, format, f"As {wanted} it had {len(data):,} bytes, over the limit: sent as {format}."
+    raise PayloadTooLarge(f"The picture has over {limit:,} bytes in every format; ask for a smaller size.")
+
+
+def output_format(header: Header) -> OutputFormat:
+    """The photo's own format where a picture can be written in it, else PNG."""
+    return header.format if header.format in ("png", "jpeg", "webp") else "png"

@@ -1,0 +1,106 @@
+"""Frozen styles: a folder each, `manifest.json` beside one TorchScript module per precision.
+
+The contract with layers/model is this data alone. A module takes and gives (N, 3, H, W) RGB in [-1, 1],
+channels-last, in its precision.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from handler.cpu import Precision
+from handler.errors import StyleError, UnknownStyle
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+WARM_UP_SIDE = 256  # small enough for init, large enough that the second call tells seconds per pixel
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is said of a frozen style; `files` maps a precision to (file name, SHA-256 in hex)."""
+
+    style: str
+    title: str
+    licence: str
+    digest: str
+    files: dict[str, tuple[str, str]]
+
+    @classmethod
+    def read(cls, path: Path) -> Manifest:
+        """Raises StyleError where it is missing or not what `animegan freeze` writes."""
+        try:
+            said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            files = {name: (module["file"], module["sha256"]) for name, module in said["modules"].items()}
+            return cls(said["style"], said["title"], said["licence"], said["checkpoint_sha256"], files)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StyleError(f"{path} is no manifest ({error!r}); freeze the style again.") from None
+
+
+class FrozenGenerator:
+    """A loaded style: (1, 3, H, W) float32 in [-1, 1] -> the same shape, H and W multiples of 32."""
+
+    def __init__(self, folder: Path, manifest: Manifest, precision: Precision) -> None:
+        self.manifest = manifest
+        self.precision: Precision = precision if precision in manifest.files else "float32"
+        self._module = _load(folder, *manifest.files[self.precision])
+        self.seconds_per_pixel = 0.0
+
+    def __call__(self, x: Tensor) -> Tensor:
+        with torch.inference_mode():  # per thread, so it has to be here
+            y: Tensor = self._module(x.to(DTYPES[self.precision]))
+            return y.float()
+
+    def warm_up(self) -> None:
+        """The profiling executor makes the first two calls slow; the time of a third is kept as a measure."""
+        x = torch.zeros(1, 3, WARM_UP_SIDE, WARM_UP_SIDE).to(memory_format=torch.channels_last)
+        for _ in range(2):
+            begun = time.perf_counter()
+            self(x)
+        self.seconds_per_pixel = (time.perf_counter() - begun) / WARM_UP_SIDE**2
+
+
+def _load(folder: Path, file: str, sha256: str) -> torch.jit.ScriptModule:
+    path = folder / file
+    try:
+        if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+            raise StyleError(f"{path} is not what its manifest says (SHA-256 differs); freeze the style again.")
+        with warnings.catch_warnings():  # torch marks TorchScript as legacy; its successor needs a compiler
+            warnings.simplefilter("ignore", DeprecationWarning)
+            module: torch.jit.ScriptModule = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
+            return module
+    except (OSError, RuntimeError) as error:
+        raise StyleError(f"{path} cannot be loaded ({error}); freeze the style again.") from None
+
+
+class Styles:
+    """The styles of one folder, each loaded once, at its first use."""
+
+    def __init__(self, folder: Path, precision: Precision) -> None:
+        self._folder, self._precision = folder, precision
+        self.manifests = {path.parent.name: Manifest.read(path) for path in sorted(folder.glob("*/manifest.json"))}
+        self._loaded: dict[str, FrozenGenerator] = {}
+        self._loading = threading.Lock()
+        if not self.manifests:
+            raise StyleError(
+                f"there is no frozen style in {folder}; `animegan styles` and `animegan pull` make them."
+            )
+
+    def __getitem__(self, name: str) -> FrozenGenerator:
+        """Raises UnknownStyle, naming those that there are."""
+        if name not in self.manifests:
+            raise UnknownStyle(f"There is no style {name!r} here; there is {', '.join(self.manifests)}.")
+        with self._loading:
+            if name not in self._loaded:
+                self._loaded[name] = FrozenGenerator(self._folder / name, self.manifests[name], self._precision)
+                self._loaded[name].warm_up()
+            return self._loaded[name]
