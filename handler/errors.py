@@ -30,6 +30,11 @@ class ConversionError(Exception):
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
     title: ClassVar[str] = "The conversion failed"
+    timings: dict[str, float]
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.timings = {}  # milliseconds per stage until it failed, as in Conversion
 
 
 class InternalError(ConversionError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import threading
 import time
 import warnings
@@ -22,7 +23,7 @@ from handler.cpu import Precision
 from handler.errors import StyleError, UnknownStyle
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-WARM_UP_SIDE = 256  # small enough for init, large enough that the second call tells seconds per pixel
+WARM_UP_SIDE = 256  # small enough for init, large enough that its time per pixel tells something
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +53,27 @@ class FrozenGenerator:
     def __init__(self, folder: Path, manifest: Manifest, precision: Precision) -> None:
         self.manifest = manifest
         self.precision: Precision = precision if precision in manifest.files else "float32"
+        begun = time.perf_counter()
         self._module = _load(folder, *manifest.files[self.precision])
-        self.seconds_per_pixel = 0.0
+        self.load_seconds = time.perf_counter() - begun
+        self.warm_up_seconds = 0.0
+        self.seconds_per_pixel = math.inf  # the least seen yet: what a conversion takes at best
 
     def __call__(self, x: Tensor) -> Tensor:
+        begun = time.perf_counter()
         with torch.inference_mode():  # per thread, so it has to be here
-            y: Tensor = self._module(x.to(DTYPES[self.precision]))
-            return y.float()
+            y: Tensor = self._module(x.to(DTYPES[self.precision])).float()
+        spent = (time.perf_counter() - begun) / (x.shape[-2] * x.shape[-1])
+        self.seconds_per_pixel = min(self.seconds_per_pixel, spent)
+        return y
 
     def warm_up(self) -> None:
-        """The profiling executor makes the first two calls slow; the time of a third is kept as a measure."""
+        """Two calls, which the profiling executor makes slow; users get the third."""
         x = torch.zeros(1, 3, WARM_UP_SIDE, WARM_UP_SIDE).to(memory_format=torch.channels_last)
-        for _ in range(2):
-            begun = time.perf_counter()
-            self(x)
-        self.seconds_per_pixel = (time.perf_counter() - begun) / WARM_UP_SIDE**2
+        begun = time.perf_counter()
+        self(x)
+        self(x)
+        self.warm_up_seconds = time.perf_counter() - begun
 
 
 def _load(folder: Path, file: str, sha256: str) -> torch.jit.ScriptModule:
@@ -94,6 +101,26 @@ class Styles:
             raise StyleError(
                 f"there is no frozen style in {folder}; `animegan styles` and `animegan pull` make them."
             )
+
+    def default(self, name: str) -> FrozenGenerator:
+        """The style that must be there. Raises StyleError, since it is configured rather than asked for."""
+        try:
+            return self[name]
+        except UnknownStyle as missing:
+            raise StyleError(f"STYLE={name}: {missing} STYLES_DIR is {self._folder}.") from None
+
+    def described(self) -> list[dict[str, str]]:
+        """Name, title, licence, precision and checkpoint digest of each."""
+        return [
+            {
+                "name": name,
+                "title": manifest.title,
+                "licence": manifest.licence,
+                "precision": self._precision if self._precision in manifest.files else "float32",
+                "digest": manifest.digest,
+            }
+            for name, manifest in self.manifests.items()
+        ]
 
     def __getitem__(self, name: str) -> FrozenGenerator:
         """Raises UnknownStyle, naming those that there are."""

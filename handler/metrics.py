@@ -52,6 +52,7 @@ class LogLines:
             "CpuUtilization": (MetricUnit.Percent, round(100 * total.cpu / (total.wall * self.vcpus), 1)),
             "InputPixels": (MetricUnit.Count, pixels),
             "ConversionErrors": (MetricUnit.Count, 0 if error is None else 1),
+            "ColdStart": (MetricUnit.Count, 1 if properties.get("cold_start") else 0),
             **memory(),
         }
         self._write(
