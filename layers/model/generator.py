@@ -104,14 +104,14 @@ class Generator(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         half = self.block_a(x)
         quarter = self.block_c(self.block_b(half))
-        half = self.block_d(self._upsample(quarter, half.shape[-2:]))
-        full = self.block_e(self._upsample(half, x.shape[-2:]))
+        half = self.block_d(self._upsample(quarter, half))
+        full = self.block_e(self._upsample(half, x))
         picture: Tensor = self.out_layer(full)
         return picture
 
-    def _upsample(self, x: Tensor, size: list[int]) -> Tensor:
+    def _upsample(self, x: Tensor, like: Tensor) -> Tensor:
         if self.align_corners:
-            return F.interpolate(x, size, mode="bilinear", align_corners=True)
+            return F.interpolate(x, like.shape[-2:], mode="bilinear", align_corners=True)
         return F.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False)
 
 

@@ -1,42 +1,23 @@
-"""Styles by name: those that can be had (styles.toml) and those that are installed (manifest.json).
+"""Styles by name: those that can be had (styles.toml) and whether they lie frozen in a directory.
 
 Importing this module does not import torch: listing styles and finding the built-in one in place stay quick.
-
-ModelError                    whatever goes wrong on the way from a name to a frozen style
-├── RegistryError             styles.toml cannot be read, or an entry of it is incomplete
-├── UnknownStyleName          no style has this name; says which do, the near ones first
-├── FreezeError               freeze.py
-└── PullError                 pull.py
 """
 
 from __future__ import annotations
 
 import difflib
-import hashlib
-import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from layers.model.errors import RegistryError, UnknownStyleName
+from layers.model.manifest import Manifest, sha256
+
 STYLES = Path(__file__).with_name("styles.toml")
 BUILTIN = "cel"
-MANIFEST = "manifest.json"
-SCHEMA_VERSION = 1
-
-
-class ModelError(Exception):
-    """Root of this package's errors. The message is for the person at the command line."""
-
-
-class RegistryError(ModelError):
-    """styles.toml is damaged or incomplete."""
-
-
-class UnknownStyleName(ModelError):
-    """A name that no style has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,58 +43,10 @@ class Style:
         """True if the weights ship with the project."""
         return self.checkpoint is not None
 
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A frozen file; how far it is from the eager float32 generator, per size `HxW`, outputs in [-1, 1]."""
-
-    file: str
-    sha256: str
-    parity: Mapping[str, float]  # maximum absolute error
-    mean_abs_error: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """manifest.json of an installed style: all that the handler learns about it."""
-
-    style: str
-    title: str
-    licence: str
-    source: str
-    checkpoint_sha256: str
-    align_corners: bool
-    torch: str
-    created: str
-    modules: Mapping[str, Module]
-    size_multiple: int = 32
-    schema_version: int = SCHEMA_VERSION
-
-    @classmethod
-    def read(cls, directory: Path) -> Manifest | None:
-        """The manifest of an intact style; None if absent, of another schema, or not as recorded."""
-        try:
-            data: dict[str, Any] = json.loads((directory / MANIFEST).read_bytes())
-            if data["schema_version"] != SCHEMA_VERSION:
-                return None
-            modules = {name: Module(**module) for name, module in data.pop("modules").items()}
-            intact = all(sha256(directory / module.file) == module.sha256 for module in modules.values())
-            return cls(**data, modules=modules) if intact else None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None
-
-    def write(self, directory: Path) -> None:
-        """Write manifest.json into `directory`."""
-        text = json.dumps(asdict(self), indent=2, ensure_ascii=False)
-        (directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
-
-    def same_work(self, other: Manifest | None) -> bool:
-        """True if freezing again would only change the date (digests vary with the process that froze)."""
-        return other is not None and self._recipe() == other._recipe()
-
-    def _recipe(self) -> tuple[object, ...]:
-        described = (self.style, self.title, self.licence, self.source)
-        return (*described, self.checkpoint_sha256, self.align_corners, self.torch, self.size_multiple)
+    @property
+    def origin(self) -> str:
+        """Where the weights come from, as a manifest records it."""
+        return self.url or self.source
 
 
 def load_registry(path: Path = STYLES) -> dict[str, Style]:
@@ -135,19 +68,18 @@ def find_style(name: str, registry: Mapping[str, Style] | None = None) -> Style:
     raise UnknownStyleName(f"no style is called {name!r}: {hint}Known styles: {', '.join(styles)}.")
 
 
-def sha256(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file. Raises OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def is_current(styles_dir: Path, style: Style) -> bool:
-    """True if `style` lies intact in `styles_dir`, frozen by this torch from the checkpoint as it is now."""
+    """True if `style` lies intact in `styles_dir`, from this checkpoint, by this torch, described as it is now."""
     installed = Manifest.read(styles_dir / style.name)
     if installed is None or style.checkpoint is None or not style.checkpoint.is_file():
         return False
-    wanted = (sha256(style.checkpoint), style.align_corners, version("torch"))
-    return (installed.checkpoint_sha256, installed.align_corners, installed.torch) == wanted
+    described = (installed.title, installed.licence, installed.source)
+    made = (installed.checkpoint_sha256, installed.align_corners, installed.torch)
+    return described == (style.title, style.licence.strip(), style.origin) and made == (
+        sha256(style.checkpoint),
+        style.align_corners,
+        version("torch"),
+    )
 
 
 def ensure_builtin(styles_dir: Path, style: Style | None = None) -> Path:

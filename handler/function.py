@@ -1,0 +1,90 @@
+"""The function and its dispatch: HTTP events go through Mangum to the FastAPI application, warm-ups are answered
+at once, and anything else is an UnknownEvent.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI
+from mangum import Mangum
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from handler import __version__, cpu
+from handler.answers import EveryAnswer, problem
+from handler.api import create_app
+from handler.converter import Converter
+from handler.errors import ConversionError, UnknownEvent
+from handler.events import HttpSource, check_body, http_source, is_warm_up
+from handler.generator import Styles
+from handler.metrics import LogLines
+from handler.settings import Settings
+from handler.slots import Slots
+from handler.stages import milliseconds
+
+# Everything else leaves as base64: API Gateway cannot carry a picture's bytes.
+TEXT = ["text/", "application/json", "application/problem+json", "application/javascript"]
+
+
+class Function:
+    """The function for one environment: settings, thread policy, the default style loaded and warm, routes."""
+
+    def __init__(self, settings: Settings, begun: float) -> None:
+        """Raises StyleError; leaves the init log line. `begun` is when init began, as time.perf_counter has it."""
+        imported = time.perf_counter()
+        available = cpu.vcpus()
+        threads = cpu.set_threads(settings.num_threads, available)
+        precision = cpu.best_precision(settings.precision)
+        styles = Styles(settings.styles_dir, precision)
+        generator = styles.default(settings.style)
+        log = LogLines(vcpus=available, threads=threads)
+        self.app: FastAPI = create_app(
+            Converter(settings, styles, log), Slots(settings.max_concurrency, settings.max_queue)
+        )
+        details = {
+            "version": __version__,
+            "precision": generator.precision,
+            "import_ms": milliseconds(imported - begun),
+            "load_ms": milliseconds(generator.load_seconds),
+            "warm_up_ms": milliseconds(generator.warm_up_seconds),
+        }
+        log.init(settings.style, time.perf_counter() - begun, details)
+
+    def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        """Answer one event. Raises UnknownEvent."""
+        if not isinstance(event, Mapping):
+            raise UnknownEvent(f"The event is a {type(event).__name__}, not an object.")
+        if kind := http_source(event):
+            return self._http(kind, kind.complete(event), context)
+        if is_warm_up(event):
+            return {"warm": True, "version": __version__}
+        raise UnknownEvent(
+            f"An event with the keys {sorted(map(str, event))[:12]} is none that this function answers: "
+            "API Gateway (payload 1.0 or 2.0), a function URL, an Application Load Balancer, a schedule."
+        )
+
+    def _http(self, kind: HttpSource, event: dict[str, Any], context: Any) -> dict[str, Any]:
+        app: ASGIApp = self.app
+        try:
+            check_body(event)
+        except ConversionError as error:
+            app = EveryAnswer(problem(error.status, error.code, error.title, str(error)))
+            event = {**event, "body": None}
+        try:
+            adapter = Mangum(Mounted(app, kind.prefix(event)), lifespan="off", text_mime_types=TEXT)
+            answer: dict[str, Any] = adapter(event, context)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise UnknownEvent(f"The {kind.source} event is malformed ({error!r}).") from error
+        return answer
+
+
+class Mounted:
+    """An application below a stage or mapping: its routes match, and /docs finds the OpenAPI document."""
+
+    def __init__(self, app: ASGIApp, prefix: str) -> None:
+        self._app, self._prefix = app, prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app({**scope, "root_path": self._prefix}, receive, send)

@@ -1,0 +1,31 @@
+"""The function under test, with a generator of seeded random weights, and photos made on the spot."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from handler.function import Function
+from handler.settings import Settings
+
+
+@pytest.fixture(scope="session")
+def settings(frozen_styles: Path) -> Settings:
+    return Settings(styles_dir=frozen_styles, num_threads=1, precision="float32")
+
+
+@pytest.fixture(scope="session")
+def function(settings: Settings) -> Function:
+    return Function(settings, begun=time.perf_counter())
+
+
+@pytest.fixture(scope="session")
+def photo() -> bytes:
+    """A JPEG of 96×64 pixels: smooth colours, so that it survives compression."""
+    rows, columns = np.mgrid[0:64, 0:96]
+    bgr = np.dstack([columns * 2, rows * 3, 255 - columns]).astype(np.uint8)
+    return cv2.imencode(".jpg", bgr)[1].tobytes()
