@@ -1,0 +1,85 @@
+"""Styles on this machine: the list, and that the one in use is there before the function is loaded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from infra.errors import NotInstalled
+from infra.text import shown
+from layers.model.manifest import MANIFEST, Manifest
+from layers.model.registry import BUILTIN, ensure_builtin, find_style, is_current, load_registry
+
+
+def styles_dir() -> Path:
+    """Where frozen styles lie: STYLES_DIR, else the settings' default."""
+    if set_by_user := os.environ.get("STYLES_DIR"):
+        return Path(set_by_user)
+    from handler.settings import default_styles_dir
+
+    return default_styles_dir()
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A style that is known, installed or both. `origin`: built in, published, or frozen from a file here."""
+
+    name: str
+    title: str
+    description: str
+    licence: str
+    source: str
+    origin: str
+    installed: bool
+
+    @property
+    def state(self) -> str:
+        if self.installed:
+            return f"{self.origin}, installed"
+        later = "made at first use" if self.origin == "built in" else f"animegan pull {self.name}"
+        return f"{self.origin}: {later}"
+
+
+def listed(folder: Path) -> list[Listed]:
+    """The registry's styles in its order, then others that lie in `folder`. Raises RegistryError."""
+    registry = load_registry()
+    installed = {path.parent.name: Manifest.read(path.parent) for path in sorted(folder.glob(f"*/{MANIFEST}"))}
+    known = [
+        Listed(
+            name,
+            style.title,
+            style.description,
+            style.licence.strip(),
+            style.source,
+            "built in" if style.builtin else "published",
+            installed.get(name) is not None,
+        )
+        for name, style in registry.items()
+    ]
+    own = [
+        Listed(name, manifest.title, "", manifest.licence, manifest.source, "frozen here", True)
+        for name, manifest in installed.items()
+        if manifest is not None and name not in registry
+    ]
+    return known + own
+
+
+def prepare(name: str, folder: Path, say: Callable[[str], None]) -> None:
+    """See that style `name` lies in `folder`; the built-in one is frozen at its first use.
+
+    A built-in style that someone put into a STYLES_DIR of their own is left as it is. Raises NotInstalled,
+    UnknownStyleName, FreezeError, OSError.
+    """
+    there = (folder / name / MANIFEST).is_file()
+    if name != BUILTIN:
+        if not there:
+            find_style(name)
+            raise NotInstalled(f"the style {name} is not in {shown(folder)}: run `animegan pull {name}`")
+        return
+    if there and "STYLES_DIR" in os.environ:
+        return
+    if not is_current(folder, find_style(BUILTIN)):
+        say(f"animegan: freezing the built-in style into {shown(folder)}, once (some seconds)")
+        ensure_builtin(folder)
