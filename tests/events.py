@@ -9,6 +9,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 Event = dict[str, Any]
+SINGLE = ("headers", "queryStringParameters")
+MULTIPLE = ("multiValueHeaders", "multiValueQueryStringParameters")
 
 
 @dataclass
@@ -88,9 +90,8 @@ def alb(
     multi_value: bool = False,
 ) -> Event:
     """An Application Load Balancer target."""
-    prefix = "multiValue" if multi_value else ""
     wrap: Callable[[str], Any] = (lambda value: [value]) if multi_value else (lambda value: value)
-    names = ("multiValueHeaders", "multiValueQueryStringParameters") if prefix else ("headers", "queryStringParameters")
+    names = MULTIPLE if multi_value else SINGLE
     target = "arn:aws:elasticloadbalancing:eu-central-1:123456789012:targetgroup/anime/0123456789abcdef"
     return {
         "requestContext": {"elb": {"targetGroupArn": target}},

@@ -69,9 +69,8 @@ async def test_an_image_body_and_accept_image_give_the_picture_itself(
 
 
 async def test_a_multipart_form_takes_the_parameters_as_fields(client: httpx.AsyncClient, photo: bytes) -> None:
-    answer = await client.post(
-        "/convert", files={"file": ("me.jpg", photo, "image/jpeg")}, data={"format": "webp", "side_by_side": "true"}
-    )
+    fields = {"format": "webp", "side_by_side": "true"}
+    answer = await client.post("/convert", files={"file": ("me.jpg", photo, "image/jpeg")}, data=fields)
     said = answer.json()
     assert (said["format"], said["width"], said["height"]) == ("webp", 192, 64)
 
@@ -110,6 +109,7 @@ async def test_a_request_id_is_taken_over_only_when_it_is_sane(client: httpx.Asy
     assert "fake" not in wild.headers["x-request-id"]
 
 
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 PROBLEMS = [
     ({"json": {"image": "@@@"}}, 400, "invalid_base64"),
     ({"json": {"image": "data:image/png,AAAA"}}, 400, "invalid_base64"),
@@ -124,7 +124,7 @@ PROBLEMS = [
     ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 422, "invalid_parameter"),
     ({"content": b"hello", "headers": {"Content-Type": "image/png"}}, 415, "unsupported_format"),
     ({"content": b"\xef\xbf\xbdPNG", "headers": {"Content-Type": "image/png"}}, 415, "unsupported_format"),
-    ({"content": b"a=b", "headers": {"Content-Type": "application/x-www-form-urlencoded"}}, 415, "unsupported_format"),
+    ({"content": b"a=b", "headers": FORM}, 415, "unsupported_format"),
 ]
 
 

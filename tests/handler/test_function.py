@@ -176,10 +176,11 @@ def test_recorded_events_with_a_photo_put_in_are_converted(
 def _with_photo(event: Event, photo: bytes) -> Event:
     """The event as recorded, but for method, path, content type, query and body."""
     event |= {"body": base64.b64encode(photo).decode(), "isBase64Encoded": True}
-    for headers, value in (("headers", "image/jpeg"), ("multiValueHeaders", ["image/jpeg"])):
-        if headers in event:
-            recorded = {name.lower(): given for name, given in (event[headers] or {}).items()}
-            event[headers] = {**recorded, "content-type": value, "accept": "*/*" if headers == "headers" else ["*/*"]}
+    wanted = {"content-type": "image/jpeg", "accept": "*/*"}
+    if "headers" in event:
+        event["headers"] = _lower(event["headers"]) | wanted
+    if "multiValueHeaders" in event:
+        event["multiValueHeaders"] = _lower(event["multiValueHeaders"]) | {k: [v] for k, v in wanted.items()}
     for query in ("queryStringParameters", "multiValueQueryStringParameters", "rawQueryString"):
         if query in event:
             event[query] = "" if query == "rawQueryString" else None
@@ -193,6 +194,10 @@ def _with_photo(event: Event, photo: bytes) -> Event:
         if "resource" in event:
             event["resource"] = "/convert"
     return event
+
+
+def _lower(headers: Event | None) -> Event:
+    return {name.lower(): value for name, value in (headers or {}).items()}
 
 
 def test_a_conversion_that_cannot_end_in_time_is_not_begun(
@@ -219,7 +224,7 @@ def test_an_answer_over_the_limit_is_sent_smaller_with_a_warning(frozen_styles: 
 
 
 def test_a_style_that_is_not_there_stops_init_with_its_name(frozen_styles: Path, tmp_path: Path) -> None:
-    with pytest.raises(StyleError, match="STYLE=oil.*cel"):
+    with pytest.raises(StyleError, match=r"STYLE=oil.*cel"):
         Function(Settings(styles_dir=frozen_styles, style="oil"), begun=0.0)
     with pytest.raises(StyleError, match="no frozen style"):
         Function(Settings(styles_dir=tmp_path), begun=0.0)
@@ -229,8 +234,8 @@ def test_a_style_that_is_not_there_stops_init_with_its_name(frozen_styles: Path,
 LIGHT = """
 import sys
 from handler.main import lambda_handler
-heavy = {"boto3", "botocore.client", "PIL", "pandas", "matplotlib", "torchvision", "uvicorn", "httpx", "pytest", "layers",
-         "infra", "pillow_heif", "skimage", "scipy", "rich", "handler.s3"}
+heavy = {"boto3", "botocore.client", "PIL", "pandas", "matplotlib", "torchvision", "uvicorn", "httpx", "pytest",
+         "layers", "infra", "pillow_heif", "skimage", "scipy", "rich", "handler.s3"}
 print(*sorted(heavy & set(sys.modules)), file=sys.stderr)
 print(lambda_handler({"warmup": True}, None), file=sys.stderr)
 """

@@ -167,7 +167,7 @@ def test_a_style_is_replaced_by_another_checkpoint_and_restored_when_damaged(
         "cel\n",
         "c:cel",
         "a\\b",
-        "é",
+        "xé",
         "x" * 65,
         "cel.pt",
         "-rf",
@@ -210,23 +210,21 @@ def test_weights_that_bfloat16_cannot_hold_fail_parity_and_write_nothing(tmp_pat
     assert list((tmp_path / "styles").iterdir()) == []
 
 
-def freezing(weights_file: Path, out: Path, times: int = 1) -> subprocess.Popen[bytes]:
-    """Another process that freezes style `cel`, `times` times under as many licences."""
+def freezing(weights_file: Path, out: Path) -> subprocess.Popen[bytes]:
+    """Another process that freezes style `cel`."""
     script = (
-        "import sys, pathlib; from layers.model.freeze import freeze\n"
-        "for n in range(int(sys.argv[3])):\n"
-        "    freeze(pathlib.Path(sys.argv[1]), 'cel', pathlib.Path(sys.argv[2]), licence=str(n), source='x')"
+        "import pathlib, sys; from layers.model.freeze import freeze\n"
+        "freeze(pathlib.Path(sys.argv[1]), 'cel', pathlib.Path(sys.argv[2]), licence='CC0', source='x')"
     )
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", script, str(weights_file), str(out), str(times)]
-    return subprocess.Popen(command, cwd=ROOT, env=environment)
+    return subprocess.Popen([sys.executable, "-c", script, weights_file, out], cwd=ROOT, env=environment)
 
 
-def test_processes_that_freeze_at_once_leave_one_intact_style(
+def test_two_processes_that_freeze_at_once_leave_one_intact_style(
     tmp_path: Path, weights_file: Path, other_weights: Path
 ) -> None:
-    rivals = [freezing(file, tmp_path, times=2) for file in (weights_file, other_weights)]
-    assert [rival.wait(60) for rival in rivals] == [0, 0]
+    rivals = [freezing(file, tmp_path) for file in (weights_file, other_weights)]
+    assert [rival.wait(120) for rival in rivals] == [0, 0]
     manifest = Manifest.read(tmp_path / "cel")
     assert manifest is not None
     assert manifest.checkpoint_sha256 in {sha256sum(weights_file), sha256sum(other_weights)}
@@ -245,7 +243,7 @@ def test_a_killed_process_leaves_the_old_style_and_no_half_of_a_new_one(
     while process.poll() is None and not list(tmp_path.glob(f".cel.*/{moment}")):
         time.sleep(0.001)
     process.send_signal(signal.SIGKILL)
-    assert process.wait(60) == -signal.SIGKILL
+    assert process.wait(120) == -signal.SIGKILL
     assert contents(tmp_path / "cel") == old
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == ["cel"]
     assert list(tmp_path.glob("*/manifest.json")) == [tmp_path / "cel" / "manifest.json"]  # what the handler sees
