@@ -11,8 +11,10 @@ ROOT = Path(__file__).parents[1]
 # Lowest first: a module may import from its own line's left and from the lines above.
 ORDER = [
     ["errors"],
-    ["settings", "stages", "probe", "slots", "events", "cpu"],
-    ["exif", "icc"],
+    ["settings", "stages", "slots", "events", "cpu", "tiff", "heif", "icc", "alpha"],
+    ["exif", "headers"],
+    ["probe", "raw"],
+    ["jpeg", "bmp"],
     ["decoders"],
     ["image", "generator", "metrics"],
     ["accept", "convert"],
