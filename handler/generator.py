@@ -22,6 +22,7 @@ from torch import Tensor
 from handler.cpu import Precision
 from handler.errors import StyleError, UnknownStyle
 
+SCHEMA_VERSION = 1  # of manifest.json, as layers/model/manifest.py writes it
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 WARM_UP_SIDE = 256  # small enough for init, large enough that its time per pixel tells something
 
@@ -41,6 +42,8 @@ class Manifest:
         """Raises StyleError where it is missing or not what `animegan freeze` writes."""
         try:
             said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            if said["schema_version"] != SCHEMA_VERSION:
+                raise ValueError(f"schema_version {said['schema_version']}, not {SCHEMA_VERSION}")
             files = {name: (module["file"], module["sha256"]) for name, module in said["modules"].items()}
             return cls(said["style"], said["title"], said["licence"], said["checkpoint_sha256"], files)
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -94,20 +97,25 @@ class Styles:
 
     def __init__(self, folder: Path, precision: Precision) -> None:
         self._folder, self._precision = folder, precision
-        self.manifests = {path.parent.name: Manifest.read(path) for path in sorted(folder.glob("*/manifest.json"))}
+        self.manifests: dict[str, Manifest] = {}
+        self.damaged: dict[str, str] = {}  # style -> why it cannot be had; the others still can
         self._loaded: dict[str, FrozenGenerator] = {}
         self._loading = threading.Lock()
-        if not self.manifests:
-            raise StyleError(
-                f"there is no frozen style in {folder}; `animegan styles` and `animegan pull` make them."
-            )
+        for path in sorted(folder.glob("*/manifest.json")):
+            try:
+                self.manifests[path.parent.name] = Manifest.read(path)
+            except StyleError as damage:
+                self.damaged[path.parent.name] = str(damage)
 
     def default(self, name: str) -> FrozenGenerator:
         """The style that must be there. Raises StyleError, since it is configured rather than asked for."""
+        if not self.manifests and not self.damaged:
+            raise StyleError(f"no frozen style in {self._folder} (STYLES_DIR); `animegan freeze` makes one")
         try:
             return self[name]
         except UnknownStyle as missing:
-            raise StyleError(f"STYLE={name}: {missing} STYLES_DIR is {self._folder}.") from None
+            why = self.damaged.get(name, missing)
+            raise StyleError(f"STYLE={name}: {why} STYLES_DIR is {self._folder}.") from None
 
     def described(self) -> list[dict[str, str]]:
         """Name, title, licence, precision and checkpoint digest of each."""

@@ -163,6 +163,25 @@ def test_a_damaged_module_is_refused_by_its_digest(frozen_styles: Path, tmp_path
         Styles(tmp_path, "float32")["cel"]
 
 
+def test_a_damaged_style_does_not_take_the_others_with_it(frozen_styles: Path, tmp_path: Path) -> None:
+    shutil.copytree(frozen_styles / "cel", tmp_path / "cel")
+    (tmp_path / "oil").mkdir()
+    (tmp_path / "oil/manifest.json").write_text("{")
+    styles = Styles(tmp_path, "float32")
+    assert styles.default("cel")
+    with pytest.raises(UnknownStyle, match="cel"):
+        styles["oil"]
+    with pytest.raises(StyleError, match=r"STYLE=oil: .*manifest\.json is no manifest"):
+        styles.default("oil")
+
+
+def test_a_manifest_of_another_schema_is_not_guessed_at(frozen_styles: Path, tmp_path: Path) -> None:
+    said = json.loads((frozen_styles / "cel/manifest.json").read_text())
+    (tmp_path / "manifest.json").write_text(json.dumps(said | {"schema_version": 2}))
+    with pytest.raises(StyleError, match="schema_version 2, not 1"):
+        Manifest.read(tmp_path / "manifest.json")
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"modules": {}}'])
 def test_a_damaged_manifest_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "manifest.json"
