@@ -52,12 +52,11 @@ def convert(
     request: ConversionRequest, header: Header, generator: FrozenGenerator, max_side: int, stages: Stages
 ) -> Conversion:
     """Photo bytes to picture bytes. Raises the errors of `image.decode` and PayloadTooLarge."""
-    upright = (header.width, header.height)
     with stages("decode"):
-        wanted = min(request.size or max(upright), max_side)
+        wanted = min(request.size or max(header.width, header.height), max_side)
         photo = image.decode(request.data, header, wanted)
     with stages("preprocess"):
-        size, warning = image.target_size(_turned(upright, photo), request.size, max_side, request.upscale)
+        size, warning = image.target_size(photo.full, request.size, max_side, request.upscale)
         photo = image.resize(photo, size)
         tensor = image.to_tensor(photo.rgb)
     with stages("inference"):
@@ -72,13 +71,6 @@ def convert(
     warnings = (*photo.warnings, *filter(None, (warning, smaller)))
     height, width = picture.shape[:2]
     return Conversion(data, format, width, height, request.style, stages.timings(), warnings)
-
-
-def _turned(stored: tuple[int, int], photo: image.Photo) -> tuple[int, int]:
-    """The photo's full size in pixels, in its upright orientation, though it may be decoded smaller."""
-    width, height = photo.size
-    landscape = (width >= height) == (stored[0] >= stored[1])
-    return stored if landscape else (stored[1], stored[0])
 
 
 def _encode(

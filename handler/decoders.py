@@ -1,126 +1,126 @@
-"""Encoded bytes to pixels as stored, one decoder per kind of container. The pixels come from OpenCV.
-
-OpenCV hides what libjpeg warns about: a photo with damaged data decodes into one with a grey or shifted
-half. So a JPEG is also read by simplejpeg, strict and at an eighth of the size, which costs about as much
-as decoding at a reduced scale saves.
-"""
+"""Encoded bytes to pixels as stored, one decoder per kind of container. The pixels come from OpenCV."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+import struct
 from io import BytesIO
 
 import cv2
 import numpy as np
-import simplejpeg
 from numpy.typing import NDArray
 
-from handler import exif
+from handler import bmp, exif, heif, jpeg
 from handler.errors import CorruptImage, UnsupportedFormat
-from handler.probe import SUPPORTED, Header, byte_order, tiff_entries
-
-# What libjpeg warns of though every pixel is right: stray bytes between segments and unreadable ICC pieces;
-# and what only simplejpeg minds: unusual chroma subsampling, which it does not know, and OpenCV decodes.
-HARMLESS = re.compile(r"extraneous bytes|bad ICC marker|subsampling level")
+from handler.headers import Header, png_chunks
+from handler.probe import SUPPORTED
+from handler.raw import DAMAGED, Raw, unpack
+from handler.tiff import byte_order, tiff_entries, tiff_tags, tiff_value
 
 # TIFF photometric interpretations (TIFF 6.0, tag 262) that OpenCV takes for RGB although they are not.
 TIFF_FOREIGN = {8: "CIE L*a*b*", 9: "ICC L*a*b*", 10: "ITU L*a*b*"}
-
-
-@dataclass(frozen=True, slots=True)
-class Raw:
-    """Pixels as stored: H×W grey, H×W×3 BGR or H×W×4 BGRA, 8 or 16 bits, and what is still to be done."""
-
-    pixels: NDArray[np.generic]
-    orientation: int = 1
-    profile: bytes = b""
-    warnings: tuple[str, ...] = ()
+TIFF_PALETTE = 3
+TIFF_PREMULTIPLIED = 1  # of tag 338, ExtraSamples
+ANIMATION = frozenset([b"acTL", b"fcTL", b"fdAT"])  # the chunks that make a PNG an APNG
 
 
 def decode(data: bytes, header: Header, wanted_side: int) -> Raw:
     """Decode the first frame. Raises CorruptImage and UnsupportedFormat."""
+    try:
+        return _decode(data, header, wanted_side)
+    except (struct.error, IndexError, ValueError):  # a structure of ours ran into the end of the data
+        raise CorruptImage(DAMAGED) from None
+
+
+def _decode(data: bytes, header: Header, wanted_side: int) -> Raw:
     if header.format == "jpeg":
-        return _jpeg(data, header, wanted_side)
+        return jpeg.decode(data, header, wanted_side)
+    if header.format == "png":
+        return _png(_still(data) if header.animated else data)
+    if header.format == "bmp":
+        return bmp.decode(data)
     if header.format == "tiff":
         return _tiff(data)
     if header.format == "avif":
         return _avif(data)
     if header.format == "heic":
         return _heic(data)
-    return _with_metadata(data, cv2.IMREAD_UNCHANGED)
+    return unpack(data)
 
 
-def to_8_bit(pixels: NDArray[np.generic]) -> NDArray[np.uint8]:
-    """16-bit samples to 8-bit by rounding (65535 -> 255); 8-bit ones unchanged. Raises UnsupportedFormat."""
-    if pixels.dtype == np.uint8:
-        return pixels.astype(np.uint8, copy=False)
-    if pixels.dtype == np.uint16:
-        return np.asarray(cv2.convertScaleAbs(pixels.astype(np.uint16, copy=False), alpha=1 / 257), np.uint8)
-    raise UnsupportedFormat(f"Its samples are {pixels.dtype}; send a picture of 8 or 16 bits per channel.")
+def _still(apng: bytes) -> bytes:
+    """The PNG that a viewer without animation shows; OpenCV would decode a later frame over it."""
+    kept = [apng[start:end] for kind, start, end in png_chunks(apng) if kind not in ANIMATION]
+    return apng[:8] + b"".join(kept)
 
 
-def _with_metadata(data: bytes, flags: int) -> Raw:
-    pixels, kinds, blocks = cv2.imdecodeWithMetadata(_buffer(data), flags)
-    if pixels is None:
-        raise CorruptImage("The image data is damaged or ends early; send the whole file again.")
-    found = {kind: block.tobytes() for kind, block in zip(kinds, blocks, strict=True)}
-    turn = exif.orientation(found.get(cv2.IMAGE_METADATA_EXIF, b""))
-    return Raw(pixels, turn, found.get(cv2.IMAGE_METADATA_ICCP, b""))
+def _png(data: bytes) -> Raw:
+    raw = unpack(data)
+    key = next((data[start + 8 : start + 10] for kind, start, _ in png_chunks(data) if kind == b"tRNS"), b"")
+    if raw.pixels.ndim == 3 or len(key) < 2:
+        return raw
+    return Raw(_keyed(raw.pixels, int.from_bytes(key, "big"), bits=data[24]), raw.orientation, raw.profile)
 
 
-def _jpeg(data: bytes, header: Header, wanted_side: int) -> Raw:
-    shrink = reduction(max(header.width, header.height), wanted_side)
-    raw = _with_metadata(data, _JPEG_FLAGS[shrink])
-    try:
-        simplejpeg.decode_jpeg(data, "GRAY", min_height=1, min_width=1, strict=True)
-    except ValueError as warning:
-        if not HARMLESS.search(str(warning)):
-            raise CorruptImage(f"The JPEG is damaged ({warning}); send the whole file again.") from None
-    return raw
-
-
-def reduction(longest: int, wanted: int) -> int:
-    """Largest of 8, 4, 2, 1 by which libjpeg can shrink while decoding and stay at or above `wanted`."""
-    return next(scale for scale in (8, 4, 2, 1) if scale == 1 or longest // scale >= wanted)
-
-
-_JPEG_FLAGS = {
-    1: cv2.IMREAD_UNCHANGED,
-    2: cv2.IMREAD_REDUCED_COLOR_2 | cv2.IMREAD_IGNORE_ORIENTATION,
-    4: cv2.IMREAD_REDUCED_COLOR_4 | cv2.IMREAD_IGNORE_ORIENTATION,
-    8: cv2.IMREAD_REDUCED_COLOR_8 | cv2.IMREAD_IGNORE_ORIENTATION,
-}
+def _keyed(grey: NDArray[np.generic], key: int, bits: int) -> NDArray[np.generic]:
+    """H×W grey, of which one value is transparent -> H×W×4. OpenCV leaves this to us, though not with RGB."""
+    value, opaque = (key, 65535) if bits == 16 else (key * 255 // (2**bits - 1), 255)
+    alpha = np.where(grey == value, 0, opaque).astype(grey.dtype)
+    return np.dstack([grey, grey, grey, alpha])
 
 
 def _tiff(data: bytes) -> Raw:
-    order = byte_order(data)
-    tags = {tag: (value, at) for tag, value, at in tiff_entries(data, order)}
-    if (kind := tags.get(262, (2, 0))[0]) in TIFF_FOREIGN:
+    tags = tiff_tags(data)
+    _refuse_foreign(tags)
+    # As stored, a palette comes out grey.
+    palette = tags.get(262) == TIFF_PALETTE
+    pixels = unpack(_as_stored(data), cv2.IMREAD_COLOR if palette else cv2.IMREAD_UNCHANGED).pixels
+    if pixels.shape[2:] == (4,) and (pixels.dtype == np.uint8 or tags.get(338) == TIFF_PREMULTIPLIED):
+        pixels = _straight(pixels)
+    turn = tags.get(exif.ORIENTATION, 1)
+    return Raw(pixels, turn if 1 <= turn <= 8 else 1, tiff_value(data, 34675))  # InterColorProfile
+
+
+def _refuse_foreign(tags: dict[int, int]) -> None:
+    """Raises UnsupportedFormat for what OpenCV would give the wrong colours or none."""
+    kind, channels, bits = tags.get(262, 2), tags.get(277, 1), tags.get(258, 1)
+    if kind in TIFF_FOREIGN:
         raise UnsupportedFormat(f"This TIFF is in {TIFF_FOREIGN[kind]}; save it as RGB.")
-    raw = _with_metadata(exif.as_stored(data), cv2.IMREAD_UNCHANGED)
-    turn = tags.get(exif.ORIENTATION, (1, 0))[0]
-    return Raw(raw.pixels, turn if 1 <= turn <= 8 else 1, _tiff_profile(data, tags))
+    if channels > 4:
+        raise UnsupportedFormat(f"This TIFF has {channels} channels; save it as RGB.")
+    if channels == 2:
+        raise UnsupportedFormat("This TIFF is grey with transparency; save it as RGBA, or as PNG.")
+    if channels == 1 and bits > 16:
+        raise UnsupportedFormat(f"This TIFF has {bits} bits per sample; save it with 8 or 16.")
 
 
-def _tiff_profile(data: bytes, tags: dict[int, tuple[int, int]]) -> bytes:
-    if 34675 not in tags:  # InterColorProfile
-        return b""
-    offset, at = tags[34675]
-    return data[offset : offset + int.from_bytes(data[at - 4 : at], "little" if data[:2] == b"II" else "big")]
+def _straight(pixels: NDArray[np.generic]) -> NDArray[np.generic]:
+    """H×W×4 with colours multiplied by alpha, as libtiff gives all of 8 bits -> the colours themselves."""
+    bgra = np.asarray(pixels, np.uint8 if pixels.dtype == np.uint8 else np.uint16)
+    divisor = cv2.merge([np.maximum(bgra[:, :, 3], 1)] * 3)
+    opaque = 255 if bgra.dtype == np.uint8 else 65535
+    colours = cv2.divide(np.ascontiguousarray(bgra[:, :, :3]), divisor, scale=opaque)
+    return np.dstack([colours, bgra[:, :, 3]])
+
+
+def _as_stored(tiff: bytes) -> bytes:
+    """The same TIFF with orientation 1, so that we turn the pixels ourselves.
+
+    OpenCV 5.0 turns a TIFF while decoding it, and fails where that exchanges width and height.
+    """
+    order = byte_order(tiff)
+    for tag, _, at in tiff_entries(tiff, order):
+        if tag == exif.ORIENTATION:
+            return tiff[:at] + struct.pack(order + "H", 1) + tiff[at + 2 :]
+    return tiff
 
 
 def _avif(data: bytes) -> Raw:
-    raw = _with_metadata(data, cv2.IMREAD_UNCHANGED)
-    pixels = raw.pixels
+    pixels = unpack(data).pixels
     if pixels.dtype == np.uint16:  # OpenCV hands out the 10 or 12 stored bits as they are
-        deep = pixels.astype(np.uint16, copy=False)
-        bits = 12 if int(deep.max()) > 1023 else 10
-        pixels = np.asarray(cv2.convertScaleAbs(deep, alpha=255 / (2**bits - 1)))
-    at = data.find(b"colrprof")
-    size = int.from_bytes(data[at - 4 : at], "big") if at > 0 else 0
-    # libavif turns and mirrors as the container says (irot, imir); EXIF orientation must then be ignored.
-    return Raw(pixels, 1, data[at + 8 : at - 4 + size] if at > 0 else b"")
+        most = 2 ** heif.bits(data) - 1
+        pixels = np.asarray(cv2.convertScaleAbs(pixels.astype(np.uint16, copy=False), alpha=255 / most))
+    known = heif.primary(data)
+    return Raw(pixels, heif.orientation(known), heif.profile(known))
 
 
 def _heic(data: bytes) -> Raw:
@@ -136,9 +136,7 @@ def _heic(data: bytes) -> Raw:
         pixels = np.asarray(picture)
     except (ValueError, RuntimeError, OSError, EOFError, SyntaxError) as error:
         raise CorruptImage(f"The HEIC is damaged ({error}); send the whole file again.") from None
+    if pixels.ndim == 2:
+        return Raw(pixels)
     channels = cv2.COLOR_RGB2BGR if pixels.shape[2] == 3 else cv2.COLOR_RGBA2BGRA
     return Raw(cv2.cvtColor(pixels, channels), 1, picture.info.get("icc_profile") or b"")
-
-
-def _buffer(data: bytes) -> NDArray[np.uint8]:
-    return np.frombuffer(data, np.uint8)

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from handler.probe import byte_order, tiff_entries
+from handler.tiff import tiff_tags
 
 ORIENTATION = 0x0112
 
@@ -27,22 +27,10 @@ def orientation(exif: bytes) -> int:
     if block[:2] not in (b"II", b"MM"):
         return 1
     try:
-        values = [value for tag, value, _ in tiff_entries(block, byte_order(block)) if tag == ORIENTATION]
+        value = tiff_tags(block).get(ORIENTATION, 1)
     except struct.error:
         return 1
-    return values[0] if values and 1 <= values[0] <= 8 else 1
-
-
-def as_stored(tiff: bytes) -> bytes:
-    """The same TIFF with orientation 1, so that we turn the pixels ourselves.
-
-    OpenCV 5.0 turns a TIFF while decoding it, and fails where that exchanges width and height.
-    """
-    order = byte_order(tiff)
-    for tag, _, at in tiff_entries(tiff, order):
-        if tag == ORIENTATION:
-            return tiff[:at] + struct.pack(order + "H", 1) + tiff[at + 2 :]
-    return tiff
+    return value if 1 <= value <= 8 else 1
 
 
 def upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:

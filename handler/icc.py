@@ -44,13 +44,17 @@ def to_srgb(rgb: NDArray[np.uint8], profile: bytes) -> NDArray[np.uint8]:
 def matrix_profile(profile: bytes) -> tuple[Float, Float]:
     """(3×256 tone curves to linear light, 3×3 matrix from linear RGB to linear sRGB)."""
     try:
-        if profile[16:20] != b"RGB " or profile[20:24] != b"XYZ ":
-            raise UnsupportedProfile("not an RGB matrix profile")
         tags = _tags(profile)
+        if profile[16:24] == b"GRAYXYZ ":
+            return np.stack([_curve(tags[b"kTRC"])] * 3), np.eye(3)  # its white becomes white
+        if profile[16:24] != b"RGB XYZ ":
+            raise UnsupportedProfile("neither RGB nor grey")
         curves = np.stack([_curve(tags[name]) for name in (b"rTRC", b"gTRC", b"bTRC")])
         columns = [struct.unpack_from(">3i", tags[name], 8) for name in (b"rXYZ", b"gXYZ", b"bXYZ")]
     except (struct.error, KeyError, IndexError, ValueError) as error:
         raise UnsupportedProfile(f"damaged or not a matrix profile ({error!r})") from None
+    if not np.isfinite(curves).all():
+        raise UnsupportedProfile("its tone curves are not finite")
     return curves, np.linalg.solve(SRGB_TO_D50, np.array(columns).T / 65536.0)
 
 
@@ -83,12 +87,13 @@ def _parametric(x: Float, kind: int, tag: bytes) -> Float:
         return _power(x, g)
     power = _power(np.maximum(a * x + b, 0.0), g)
     if kind in (1, 2):
-        return np.asarray(np.where(x >= -b / a, power + c, c))
+        return np.asarray(np.where(a * x + b >= 0.0, power + c, c))
     return np.asarray(np.where(x >= d, power + e, c * x + f))
 
 
 def _power(x: Float, exponent: float) -> Float:
-    return np.asarray(x**exponent)
+    with np.errstate(all="ignore"):  # a curve that is not finite is refused as a whole
+        return np.asarray(x**exponent)
 
 
 def _srgb_table() -> NDArray[np.uint8]:

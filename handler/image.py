@@ -6,37 +6,41 @@ WebP its transparency back. No metadata is ever written, so none (GPS!) can leav
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import Literal
-
-# OpenCV reads this when it is loaded; our own limits are checked before, on the header.
-os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(2**30))
 
 import cv2
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from handler import decoders, icc
-from handler.errors import InvalidParameter, PayloadTooLarge, TooManyPixels
+from handler.alpha import Pixels, off_white, split, u8
+from handler.errors import EmptyImage, InvalidParameter, PayloadTooLarge, TooManyPixels
 from handler.exif import upright
 from handler.probe import Header, probe
+from handler.raw import Raw, to_8_bit
 
-Pixels = NDArray[np.uint8]
+__all__ = ["OutputFormat", "Photo", "Pixels"]  # besides the functions
+
 OutputFormat = Literal["png", "jpeg", "webp"]
 
 MULTIPLE = 32  # the generator halves twice; a coarse grid of shapes also bounds oneDNN's primitive cache
 TO_UNIT = (np.arange(256, dtype=np.float32) / 127.5 - 1.0).reshape(1, 256)  # 0…255 -> -1…1
+ANIMATED = "The picture is animated; only its first frame is converted."
+MORE_FRAMES = {"tiff": "The file has several pages; only the first is converted."}
 PNG_LEVEL = 3  # measured on converted photos: twice as fast as level 6 for 3 % more bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """`rgb` H×W×3 uint8, `alpha` H×W uint8 or None when opaque, `profile` the ICC profile still to apply."""
+    """`rgb` H×W×3 uint8, `alpha` H×W uint8 or None when opaque, `profile` the ICC profile still to apply.
+
+    `full` is (width, height) of the whole upright photo, which may have been decoded smaller.
+    """
 
     rgb: Pixels
+    full: tuple[int, int]
     alpha: Pixels | None = None
     profile: bytes = b""
     warnings: tuple[str, ...] = ()
@@ -48,7 +52,12 @@ class Photo:
 
 
 def check(data: bytes, max_bytes: int, max_pixels: int) -> Header:
-    """The header of an image within the limits. Raises PayloadTooLarge, TooManyPixels, or as `probe` does."""
+    """The header of an image within the limits.
+
+    Raises EmptyImage, PayloadTooLarge, TooManyPixels, and UnsupportedFormat or CorruptImage as `probe` does.
+    """
+    if not data:
+        raise EmptyImage("The image has no bytes; send a photo.")
     if len(data) > max_bytes:
         raise PayloadTooLarge(f"The image has {len(data):,} bytes; at most {max_bytes:,} are taken here.")
     header = probe(data)
@@ -66,33 +75,15 @@ def decode(data: bytes, header: Header, wanted_side: int) -> Photo:
     Raises CorruptImage and UnsupportedFormat.
     """
     raw = decoders.decode(data, header, wanted_side)
-    pixels = upright(decoders.to_8_bit(raw.pixels), raw.orientation)
-    rgb, alpha = _split(pixels)
-    warnings = ("The picture is animated; only its first frame is converted.",) if header.animated else ()
-    return Photo(rgb, alpha, raw.profile, warnings + raw.warnings)
+    rgb, alpha = split(upright(to_8_bit(raw.pixels), raw.orientation))
+    warnings = (MORE_FRAMES.get(header.format, ANIMATED),) if header.animated else ()
+    return Photo(rgb, _full_size(header, raw, rgb), alpha, raw.profile, warnings + raw.warnings)
 
 
-def _split(pixels: Pixels) -> tuple[Pixels, Pixels | None]:
-    """H×W, H×W×3 BGR or H×W×4 BGRA -> (H×W×3 RGB on white, alpha or None)."""
-    if pixels.ndim == 2:
-        return _u8(cv2.cvtColor(pixels, cv2.COLOR_GRAY2RGB)), None
-    rgb = _u8(cv2.cvtColor(pixels[:, :, :3], cv2.COLOR_BGR2RGB))
-    if pixels.shape[2] == 3 or pixels[:, :, 3].min() == 255:
-        return rgb, None
-    alpha = np.ascontiguousarray(pixels[:, :, 3])
-    return on_white(rgb, alpha), alpha
-
-
-def on_white(rgb: Pixels, alpha: Pixels) -> Pixels:
-    """H×W×3 and H×W -> what is seen of it in front of white: c·a + 255·(1 - a)."""
-    a = cv2.merge([alpha] * 3)
-    return _u8(cv2.bitwise_not(cv2.multiply(cv2.bitwise_not(rgb), a, scale=1 / 255)))
-
-
-def off_white(rgb: Pixels, alpha: Pixels) -> Pixels:
-    """The inverse of `on_white`: colours that give `rgb` when laid on white with `alpha`."""
-    a = cv2.merge([np.maximum(alpha, 1)] * 3)
-    return _u8(cv2.bitwise_not(cv2.divide(cv2.bitwise_not(rgb), a, scale=255)))
+def _full_size(header: Header, raw: Raw, rgb: Pixels) -> tuple[int, int]:
+    if header.format != "jpeg":  # the only one that is decoded at a reduced scale
+        return rgb.shape[1], rgb.shape[0]
+    return (header.height, header.width) if raw.orientation >= 5 else (header.width, header.height)
 
 
 def target_size(
@@ -118,8 +109,8 @@ def resize(photo: Photo, size: tuple[int, int]) -> Photo:
     if photo.size != size:
         down = size[0] <= photo.size[0]
         how = cv2.INTER_AREA if down else cv2.INTER_LANCZOS4
-        alpha = None if photo.alpha is None else _u8(cv2.resize(photo.alpha, size, interpolation=how))
-        photo = replace(photo, rgb=_u8(cv2.resize(photo.rgb, size, interpolation=how)), alpha=alpha)
+        alpha = None if photo.alpha is None else u8(cv2.resize(photo.alpha, size, interpolation=how))
+        photo = replace(photo, rgb=u8(cv2.resize(photo.rgb, size, interpolation=how)), alpha=alpha)
     return _in_srgb(photo)
 
 
@@ -129,7 +120,7 @@ def _in_srgb(photo: Photo) -> Photo:
     try:
         return replace(photo, rgb=icc.to_srgb(photo.rgb, photo.profile), profile=b"")
     except icc.UnsupportedProfile:
-        warning = "The photo's colour profile could not be read; its colours were taken as sRGB."
+        warning = "The photo's colour profile could not be applied; its colours were taken as sRGB."
         return replace(photo, profile=b"", warnings=(*photo.warnings, warning))
 
 
@@ -151,7 +142,7 @@ def to_pixels(tensor: Tensor, size: tuple[int, int]) -> Pixels:
 
 def beside(photo: Pixels, picture: Pixels) -> Pixels:
     """Photo left, picture right: two H×W×3 -> H×2W×3."""
-    return _u8(cv2.hconcat([photo, picture]))
+    return u8(cv2.hconcat([photo, picture]))
 
 
 def encode(rgb: Pixels, alpha: Pixels | None, format: OutputFormat, quality: int) -> bytes:
@@ -166,7 +157,3 @@ def encode(rgb: Pixels, alpha: Pixels | None, format: OutputFormat, quality: int
     }[format]
     _, encoded = cv2.imencode("." + format, bgr, options)
     return encoded.tobytes()
-
-
-def _u8(pixels: NDArray[np.generic] | cv2.typing.MatLike) -> Pixels:
-    return np.asarray(pixels, dtype=np.uint8)

@@ -1,0 +1,66 @@
+"""JPEG to pixels, at a reduced scale where that is enough, and never a picture that is damaged in parts.
+
+OpenCV hides what libjpeg warns about: a photo with damaged data decodes into one with a grey or shifted
+half. So a JPEG is first read by simplejpeg, strict and at an eighth of the size, which costs about as much
+as decoding at a reduced scale saves. EXIF and ICC are read here too: OpenCV takes every APP2 segment for a
+profile, also the index of a multi-picture file, and the last of two EXIF segments where others take the first.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from contextlib import suppress
+
+import cv2
+import simplejpeg
+
+from handler import exif
+from handler.errors import CorruptImage
+from handler.headers import Header, jpeg_segments
+from handler.raw import Raw, unpack
+
+# What libjpeg warns of though every pixel is right: stray bytes between segments and unreadable ICC pieces;
+# and what only simplejpeg minds: unusual chroma subsampling, which it does not know, and OpenCV decodes.
+HARMLESS = re.compile(r"extraneous bytes|bad ICC marker|subsampling level")
+
+EXIF = b"Exif\x00\x00"
+ICC = b"ICC_PROFILE\x00"  # then the number of the piece, from 1, and how many there are
+
+FLAGS = {
+    1: cv2.IMREAD_UNCHANGED,
+    2: cv2.IMREAD_REDUCED_COLOR_2 | cv2.IMREAD_IGNORE_ORIENTATION,
+    4: cv2.IMREAD_REDUCED_COLOR_4 | cv2.IMREAD_IGNORE_ORIENTATION,
+    8: cv2.IMREAD_REDUCED_COLOR_8 | cv2.IMREAD_IGNORE_ORIENTATION,
+}
+
+
+def decode(data: bytes, header: Header, wanted_side: int) -> Raw:
+    """At least `wanted_side` pixels long where the photo is. Raises CorruptImage."""
+    _refuse_damage(data)
+    pixels = unpack(data, FLAGS[reduction(max(header.width, header.height), wanted_side)]).pixels
+    orientation, profile = metadata(data)
+    return Raw(pixels, orientation, profile)
+
+
+def reduction(longest: int, wanted: int) -> int:
+    """Largest of 8, 4, 2, 1 by which libjpeg can shrink while decoding and stay at or above `wanted`."""
+    return next(scale for scale in (8, 4, 2, 1) if scale == 1 or longest // scale >= wanted)
+
+
+def _refuse_damage(data: bytes) -> None:
+    try:
+        simplejpeg.decode_jpeg(data, "GRAY", min_height=1, min_width=1, strict=True)
+    except ValueError as warning:
+        if not HARMLESS.search(str(warning)):
+            raise CorruptImage(f"The JPEG is damaged ({warning}); send the whole file again.") from None
+
+
+def metadata(data: bytes) -> tuple[int, bytes]:
+    """(EXIF orientation, ICC profile or nothing)."""
+    segments: list[tuple[int, bytes]] = []
+    with suppress(IndexError, ValueError, struct.error):  # the decoder has judged the rest
+        segments.extend((marker, data[start:end]) for marker, start, end in jpeg_segments(data))
+    blocks = [body for marker, body in segments if marker == 0xE1 and body.startswith(EXIF)]
+    pieces = sorted(body[12:] for marker, body in segments if marker == 0xE2 and body.startswith(ICC))
+    return exif.orientation(blocks[0] if blocks else b""), b"".join(piece[2:] for piece in pieces)
