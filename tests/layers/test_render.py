@@ -7,9 +7,13 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+import torch
 
+from layers.model.generator import Generator
 from layers.model.train.dataset import HELD_OUT, Pair, patches, photos, prepare, read, split, to_tensor, whole
+from layers.model.train.optimise import orthogonal
 from layers.model.train.render import CEL, Picture, ink, quantise, render, tangents
+from layers.model.train.start import fold, start
 
 
 def flat(colour: tuple[int, int, int], height: int = 64, width: int = 64) -> Picture:
@@ -149,3 +153,21 @@ def test_a_file_that_is_no_picture_says_so(tmp_path: Path) -> None:
 
 def test_black_and_white_are_the_ends_of_the_tensor_range() -> None:
     assert to_tensor(flat((0, 255, 0))).unique().tolist() == [-1, 1]
+
+
+def test_a_fresh_start_sees_contrast_and_folds_into_a_plain_generator_that_paints_the_same() -> None:
+    photo = torch.cat([to_tensor(noisy(32, 32, seed)) for seed in range(4)])
+    fresh = start(0, photo, -photo).eval()
+    plain = Generator().eval()
+    plain.load_state_dict(fold(fresh.state_dict()))
+    with torch.inference_mode():
+        painted = plain(photo)
+        assert torch.allclose(fresh(photo), painted, atol=1e-3)
+        assert (plain(photo / 2) - painted).abs().max() > 0.05
+
+
+def test_a_step_along_a_gradient_is_the_same_in_every_direction() -> None:
+    torch.manual_seed(0)
+    steep = torch.diag(torch.tensor([100.0, 10.0, 1.0, 0.1])) @ torch.randn(4, 9)
+    sizes = torch.linalg.svdvals(orthogonal(steep))
+    assert 0.5 < sizes.min() <= sizes.max() < 1.5
