@@ -23,6 +23,7 @@ from handler.converter import Caller, Converter
 from handler.errors import ConversionError
 from handler.events import source
 from handler.slots import Slots
+from handler.uploads import upload_routes
 
 
 class Converted(BaseModel):
@@ -94,6 +95,7 @@ def create_app(converter: Converter, slots: Slots) -> FastAPI:
         uptime = round(time.monotonic() - started, 1)
         return json_answer({"status": "ok", "version": __version__, "styles": digests, "uptime_s": uptime})
 
+    app.include_router(upload_routes(converter))
     return app
 
 

@@ -9,7 +9,7 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from starlette.datastructures import FormData, UploadFile
@@ -53,6 +53,9 @@ class JsonBody(Parameters):
     image: str = Field(description="the photo in base64, or as a data URI")
 
 
+P = TypeVar("P", bound=Parameters)
+
+
 class Reader:
     """Reads requests. Raises ConversionErrors that name what was wrong and what to do."""
 
@@ -74,7 +77,7 @@ class Reader:
                 f"The body is {kind}; send application/json, an image/* body, or multipart/form-data. With curl: "
                 '--data-binary @photo.jpg -H "Content-Type: image/jpeg".'
             )
-        return self._request(data, _validated({**given, **more}))
+        return self._request(data, validated({**given, **more}))
 
     def _request(self, data: bytes, said: Parameters) -> ConversionRequest:
         if data.startswith(AS_TEXT):
@@ -82,18 +85,11 @@ class Reader:
                 "The image was turned into text on its way (it begins with U+FFFD): set the API's binary media "
                 "types to */*, or send JSON with the image in base64."
             )
-        if said.face:
-            raise InvalidParameter("face=true: face painting is not part of this version; leave it out.")
         options = said.model_dump(exclude={"style", "face", "image"})
         return ConversionRequest(data, style=said.style or self._style, **options)
 
     def _json(self, body: bytes) -> tuple[bytes, dict[str, Any]]:
-        try:
-            said = json.loads(body) if body.strip() else {}
-        except (ValueError, RecursionError) as error:
-            raise InvalidParameter(f"The body is not JSON ({str(error)[:SHOWN]}).") from None
-        if not isinstance(said, dict):
-            raise InvalidParameter('The body is not a JSON object; send {"image": "<base64>"}.')
+        said = json_object(body, '{"image": "<base64>"}')
         image = said.pop("image", None)
         if image is None or image == "":
             raise EmptyImage('There is no "image" in the body; send {"image": "<base64>"}.')
@@ -113,6 +109,17 @@ class Reader:
         return Request(request.scope, _limited(request.receive, limit, self._max_image))
 
 
+def json_object(body: bytes, example: str) -> dict[str, Any]:
+    """A body that has to be a JSON object, or nothing at all. Raises InvalidParameter."""
+    try:
+        said = json.loads(body) if body.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise InvalidParameter(f"The body is not JSON ({str(error)[:SHOWN]}).") from None
+    if not isinstance(said, dict):
+        raise InvalidParameter(f"The body is not a JSON object; send {example}.")
+    return said
+
+
 def from_base64(text: str) -> bytes:
     """Base64 or base64url, padded or not, with line breaks or not, bare or as a data URI. Raises InvalidBase64."""
     if text[:5].lower() == "data:":
@@ -126,13 +133,23 @@ def from_base64(text: str) -> bytes:
         raise InvalidBase64(f"The image is not base64 ({error}); encode the file's bytes once.") from None
 
 
-def _validated(given: Mapping[str, Any]) -> Parameters:
+def validated(given: Mapping[str, Any], model: type[P] = Parameters) -> P:  # type: ignore[assignment]
+    """Parameters as they may be. Raises InvalidParameter, naming every wrong one."""
     try:
-        return Parameters.model_validate(given)
+        said = model.model_validate(given)
     except ValidationError as error:
-        wrong = (f"{'.'.join(map(str, e['loc']))}={str(e['input'])[:SHOWN]}: {e['msg']}" for e in error.errors())
-        known = ", ".join(Parameters.model_fields)
-        raise InvalidParameter(f"{'; '.join(wrong)}. Parameters are {known}.") from None
+        known = ", ".join(model.model_fields)
+        raise InvalidParameter(f"{'; '.join(map(_wrong, error.errors()))}. Parameters are {known}.") from None
+    if said.face:
+        raise InvalidParameter("face=true: face painting is not part of this version; leave it out.")
+    return said
+
+
+def _wrong(error: Any) -> str:
+    """The value is repeated only of parameters that are ours: others may be secrets, and errors are logged."""
+    name = ".".join(map(str, error["loc"]))[:SHOWN]
+    value = "" if error["type"] == "extra_forbidden" else f"={str(error['input'])[:SHOWN]}"
+    return f"{name}{value}: {error['msg']}"
 
 
 async def _form(request: Request) -> FormData:

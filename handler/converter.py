@@ -8,7 +8,7 @@ from typing import Any
 
 from handler import image
 from handler.convert import Conversion, ConversionRequest, convert
-from handler.errors import ConversionError, EmptyImage, InternalError, OutOfTime
+from handler.errors import ConversionError, InternalError, OutOfTime
 from handler.generator import FrozenGenerator, Styles
 from handler.metrics import LogLines
 from handler.probe import Header
@@ -62,8 +62,6 @@ class Converter:
     def _convert(
         self, request: ConversionRequest, caller: Caller, stages: Stages, said: dict[str, Any]
     ) -> Conversion:
-        if not request.data:
-            raise EmptyImage("The image has no bytes; send a photo.")
         header = image.check(request.data, self.settings.max_input_bytes, self.settings.max_input_pixels)
         said |= {"input_format": header.format, "input_width": header.width, "input_height": header.height}
         generator = self.styles[request.style]

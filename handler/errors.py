@@ -11,12 +11,23 @@ ConversionError                     (status, code)
 ├── InvalidParameter                422  invalid_parameter
 ├── Busy                            503  busy            (carries Retry-After)
 ├── OutOfTime                       504  out_of_time
-└── InternalError                   500  internal_error  (a defect of ours; the cause goes to the log)
+├── InternalError                   500  internal_error  (a defect of ours; the cause goes to the log)
+├── UnreadableEvent                 400  unreadable_event
+├── NotConfigured                   501  not_configured
+└── StorageError
+    ├── SourceMissing               404  source_missing
+    ├── AccessDenied                403  access_denied
+    ├── SourceArchived              409  source_archived
+    ├── SourceChanged               409  source_changed
+    ├── StorageRefused              502  storage_refused
+    └── StorageUnavailable          503  storage_unavailable
+Unfinished                          some objects of an event have to be tried again; raised so that they are
 SettingsError                       the environment is misconfigured; names every wrong variable
 StyleError                          a frozen style cannot be loaded
 UnknownEvent                        lambda_handler was called with an event that it has no answer for
 
-Every message says what was wrong and what to do about it: it is what the caller sees.
+Every message says what was wrong and what to do about it: it is what the caller sees. `transient` tells what may
+end otherwise when it is tried again (throttling, a cut connection, too little time) from what never will.
 """
 
 from __future__ import annotations
@@ -30,6 +41,7 @@ class ConversionError(Exception):
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
     title: ClassVar[str] = "The conversion failed"
+    transient: ClassVar[bool] = False
     timings: dict[str, float]
 
     def __init__(self, message: str) -> None:
@@ -38,7 +50,9 @@ class ConversionError(Exception):
 
 
 class InternalError(ConversionError):
-    """A defect of ours, told to the caller without its traceback."""
+    """A defect of ours, told without its traceback. Transient, so that no photo is given up for it."""
+
+    transient = True
 
 
 class InvalidBase64(ConversionError):
@@ -77,6 +91,7 @@ class Busy(ConversionError):
     """All slots and the queue are taken; `retry_after` is in seconds."""
 
     status, code, title = 503, "busy", "Too many conversions at once"
+    transient = True
 
     def __init__(self, message: str, retry_after: int) -> None:
         super().__init__(message)
@@ -85,6 +100,49 @@ class Busy(ConversionError):
 
 class OutOfTime(ConversionError):
     status, code, title = 504, "out_of_time", "Not enough time left"
+    transient = True
+
+
+class UnreadableEvent(ConversionError):
+    status, code, title = 400, "unreadable_event", "A message or record that names no S3 object"
+
+
+class NotConfigured(ConversionError):
+    status, code, title = 501, "not_configured", "This function is not set up for that"
+
+
+class StorageError(ConversionError):
+    """Root of what S3 answers instead of an object."""
+
+
+class SourceMissing(StorageError):
+    status, code, title = 404, "source_missing", "There is no such object"
+
+
+class AccessDenied(StorageError):
+    status, code, title = 403, "access_denied", "S3 denies access"
+
+
+class SourceArchived(StorageError):
+    status, code, title = 409, "source_archived", "The object is archived"
+
+
+class SourceChanged(StorageError):
+    status, code, title = 409, "source_changed", "The object was replaced while it was read"
+    transient = True
+
+
+class StorageRefused(StorageError):
+    status, code, title = 502, "storage_refused", "S3 refuses the request"
+
+
+class StorageUnavailable(StorageError):
+    status, code, title = 503, "storage_unavailable", "S3 cannot answer now"
+    transient = True
+
+
+class Unfinished(Exception):
+    """Raised after the rest of the event is done; what was done is skipped when the event comes again."""
 
 
 class SettingsError(Exception):

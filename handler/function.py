@@ -1,12 +1,13 @@
-"""The function and its dispatch: HTTP events go through Mangum to the FastAPI application, warm-ups are answered
-at once, and anything else is an UnknownEvent.
+"""The function and its dispatch: HTTP events go through Mangum to the FastAPI application, S3 events to S3Events,
+warm-ups are answered at once, and anything else is an UnknownEvent.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from mangum import Mangum
@@ -16,6 +17,7 @@ from handler import __version__, cpu
 from handler.answers import EveryAnswer, problem
 from handler.api import create_app
 from handler.converter import Converter
+from handler.envelopes import envelope
 from handler.errors import ConversionError, UnknownEvent
 from handler.events import HttpSource, check_body, http_source, is_warm_up
 from handler.generator import Styles
@@ -23,6 +25,9 @@ from handler.metrics import LogLines
 from handler.settings import Settings
 from handler.slots import Slots
 from handler.stages import milliseconds
+
+if TYPE_CHECKING:
+    from handler.s3 import S3Events
 
 # Everything else leaves as base64: API Gateway cannot carry a picture's bytes.
 TEXT = ["text/", "application/json", "application/problem+json", "application/javascript"]
@@ -40,9 +45,8 @@ class Function:
         styles = Styles(settings.styles_dir, precision)
         generator = styles.default(settings.style)
         log = LogLines(vcpus=available, threads=threads)
-        self.app: FastAPI = create_app(
-            Converter(settings, styles, log), Slots(settings.max_concurrency, settings.max_queue)
-        )
+        self._converter = Converter(settings, styles, log)
+        self.app: FastAPI = create_app(self._converter, Slots(settings.max_concurrency, settings.max_queue))
         details = {
             "version": __version__,
             "precision": generator.precision,
@@ -53,17 +57,27 @@ class Function:
         log.init(settings.style, time.perf_counter() - begun, details)
 
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-        """Answer one event. Raises UnknownEvent."""
+        """Answer one event. Raises UnknownEvent, and Unfinished to have S3 objects tried again."""
         if not isinstance(event, Mapping):
             raise UnknownEvent(f"The event is a {type(event).__name__}, not an object.")
         if kind := http_source(event):
             return self._http(kind, kind.complete(event), context)
         if is_warm_up(event):
             return {"warm": True, "version": __version__}
+        if delivered := envelope(event):
+            return self._s3(delivered, context)
         raise UnknownEvent(
             f"An event with the keys {sorted(map(str, event))[:12]} is none that this function answers: "
-            "API Gateway (payload 1.0 or 2.0), a function URL, an Application Load Balancer, a schedule."
+            "API Gateway (payload 1.0 or 2.0), a function URL, an Application Load Balancer, S3 (also through "
+            "SNS, SQS, EventBridge, Batch Operations or a Distributed Map), a schedule."
         )
+
+    @cached_property
+    def _s3(self) -> S3Events:
+        from handler.s3 import S3Events  # boto3 takes a quarter of a second, which HTTP events need not pay
+        from handler.storage import storage
+
+        return S3Events(self._converter, storage())
 
     def _http(self, kind: HttpSource, event: dict[str, Any], context: Any) -> dict[str, Any]:
         app: ASGIApp = self.app

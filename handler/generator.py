@@ -133,7 +133,7 @@ class Styles:
     def __getitem__(self, name: str) -> FrozenGenerator:
         """Raises UnknownStyle, naming those that there are."""
         if name not in self.manifests:
-            raise UnknownStyle(f"There is no style {name!r} here; there is {', '.join(self.manifests)}.")
+            raise UnknownStyle(f"There is no style {name[:60]!r} here; there is {', '.join(self.manifests)}.")
         with self._loading:
             if name not in self._loaded:
                 self._loaded[name] = FrozenGenerator(self._folder / name, self.manifests[name], self._precision)

@@ -15,5 +15,5 @@ app = _function.app  # for uvicorn, and anything else that speaks ASGI
 
 
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """The entry point that Lambda calls. Raises UnknownEvent."""
+    """The entry point that Lambda calls. Raises UnknownEvent and Unfinished."""
     return _function(event, context)

@@ -64,6 +64,10 @@ class LogLines:
         metrics = {"InitDuration": (MetricUnit.Milliseconds, milliseconds(duration)), **memory()}
         self._write("init", metrics, style, "init", {**properties, "threads": self.threads, "vcpus": self.vcpus})
 
+    def skipped(self, source: str, properties: Mapping[str, Any]) -> None:
+        """An S3 object, or a message about one, that needs no conversion; `properties` say why."""
+        self._write("skipped", {"ObjectsSkipped": (MetricUnit.Count, 1)}, "unknown", source, properties)
+
     def _process(self, stages: Stages, total: Usage) -> dict[str, Any]:
         return {
             "stage_cpu": {name: round(stages.used[name].cpu, 4) for name in STAGES if name in stages.used},

@@ -6,12 +6,14 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings
 
 from handler.errors import SettingsError
 
 MIB = 1024 * 1024
+PREFIX_BYTES = 256  # of the 1,024 that an S3 key may have
+UPLOADS = "uploads/"  # where POST /uploads puts photos
 
 # Lambda refuses a synchronous response over 6 MB (6,291,556 bytes, Lambda quotas); base64 makes 4 bytes of
 # every 3, and headers and the JSON around the picture need some room.
@@ -41,6 +43,35 @@ class Settings(BaseSettings):
     num_threads: Literal["auto"] | int = Field(default="auto", description="threads of one conversion")
     max_concurrency: int = Field(default=1, ge=1, le=64, description="conversions at a time in one process")
     max_queue: int = Field(default=32, ge=0, description="conversions that may wait for a slot")
+    output_bucket: str = Field(default="", description="where pictures of S3 objects go; the source's without it")
+    upload_bucket: str = Field(default="", description="where POST /uploads lets clients put photos")
+    output_prefix: str = Field(default="anime/", description="first part of their keys; marks them as ours")
+    output_format: Literal["auto", "png", "jpeg", "webp"] = Field(
+        default="auto", description="of pictures of S3 objects"
+    )
+    source_bucket: str = Field(default="", description="bucket of Distributed Map items that name none")
+    error_reports: bool = Field(default=False, description="put a JSON object where a picture could not be made")
+    force: bool = Field(default=False, description="convert S3 objects again whose picture is there already")
+
+    @field_validator("output_prefix")
+    @classmethod
+    def _is_a_folder(cls, prefix: str) -> str:
+        parts = prefix.split("/")
+        if prefix and (parts.pop() or any(part in ("", ".", "..") for part in parts)):
+            raise ValueError("must be a folder such as anime/: a slash at its end, and no empty part, . or ..")
+        if len(prefix.encode()) > PREFIX_BYTES or not prefix.isprintable():
+            raise ValueError(f"must have at most {PREFIX_BYTES} bytes, all printable")
+        return prefix
+
+    @field_validator("output_prefix")
+    @classmethod
+    def _cannot_loop(cls, prefix: str, others: ValidationInfo) -> str:
+        output, upload = others.data.get("output_bucket"), others.data.get("upload_bucket")
+        if output == "" and prefix == "":
+            raise ValueError("pictures would be converted again: name an OUTPUT_BUCKET or a prefix such as anime/")
+        if upload and output in ("", upload) and UPLOADS.startswith(prefix):
+            raise ValueError(f"uploads ({UPLOADS}) would pass for pictures: take another prefix or OUTPUT_BUCKET")
+        return prefix
 
     @classmethod
     def from_environment(cls) -> Settings:
