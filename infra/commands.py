@@ -11,9 +11,9 @@ import os
 import sys
 from argparse import Namespace
 from collections import Counter
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from infra import progress, streams, styles
 from infra.errors import BadRequest
@@ -96,13 +96,21 @@ def _check_folder(out: Path | None) -> None:
 
 def invoke(args: Namespace) -> int:
     """0 if every invocation went well, 1 on a function error or an HTTP status of 400 or more."""
-    from infra.emulator import Emulator, lambda_environment
-    from infra.invocations import failed, picture, read_event, shortened
-    from infra.outputs import write
+    from infra.invocations import read_event
+    from infra.local_s3 import local_s3
 
     if args.out and len(args.events) > 1:
         raise BadRequest("--out takes the picture of one event: give one, or leave --out out")
     events = [read_event(name) for name in args.events]
+    with local_s3(args.s3, progress.plain) if args.s3 else nullcontext():
+        return _invoke(args, events)
+
+
+def _invoke(args: Namespace, events: list[Any]) -> int:
+    from infra.emulator import Emulator, lambda_environment
+    from infra.invocations import failed, picture, shortened
+    from infra.outputs import write
+
     lambda_environment(args.memory)
     _prepare(progress.plain)
     emulator = Emulator(memory_mb=args.memory, limits=args.limits, debug=args.debug)

@@ -76,6 +76,7 @@ def _invoke(adder: Adder) -> None:
     add("--timeout", type=_seconds, default=29.0, metavar="SECONDS", help="default 29, as API Gateway has it")
     add("--memory", type=_whole(*MEMORY_MB), default=1769, metavar="MB", help="default 1769, one vCPU")
     add("--out", type=Path, metavar="FILE", help="save the picture of the answer")
+    add("--s3", type=Path, metavar="DIR", help="for S3 events: DIR's subfolders as buckets, pictures written back")
     add("--repeat", type=_whole(1), default=1, metavar="N", help="call with each of the events N times")
     add("--no-limits", dest="limits", action="store_false", help="take requests and responses over 6 MB")
 

@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
-LOCKS = {"layers/runtime": [], "infra": ["cli"], "tests": ["cli", "heic", "train", "dev"]}
+LOCKS = {"layers/runtime": [], "infra": ["cli"], "tests": ["cli", "heic", "s3", "train", "dev"]}
 
 
 def locked(folder: str) -> dict[str, str]:

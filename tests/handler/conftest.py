@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
@@ -11,6 +12,7 @@ import pytest
 
 from handler.function import Function
 from handler.settings import Settings
+from tests.s3_server import ENVIRONMENT, s3_server
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +31,12 @@ def photo() -> bytes:
     rows, columns = np.mgrid[0:64, 0:96]
     bgr = np.dstack([columns * 2, rows * 3, 255 - columns]).astype(np.uint8)
     return cv2.imencode(".jpg", bgr)[1].tobytes()
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    """moto's server; boto3's clients find it, and test credentials, in the environment."""
+    with s3_server() as url, pytest.MonkeyPatch.context() as patch:
+        for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": url}.items():
+            patch.setenv(name, value)
+        yield url

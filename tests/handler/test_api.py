@@ -147,7 +147,7 @@ PARAMETERS = [
     ("size=5000", "MAX_SIDE"),
     ("quality=101", "quality=101"),
     ("format=gif", "format=gif"),
-    ("sise=10", "sise=10"),
+    ("sise=10", "sise: Extra"),
     ("face=true", "face=true"),
 ]
 

@@ -235,7 +235,7 @@ LIGHT = """
 import sys
 from handler.main import lambda_handler
 heavy = {"boto3", "botocore.client", "PIL", "pandas", "matplotlib", "torchvision", "uvicorn", "httpx", "pytest",
-         "layers", "infra", "pillow_heif", "skimage", "scipy", "rich", "handler.s3"}
+         "layers", "infra", "pillow_heif", "skimage", "scipy", "rich", "handler.s3", "handler.storage", "moto"}
 print(*sorted(heavy & set(sys.modules)), file=sys.stderr)
 print(lambda_handler({"warmup": True}, None), file=sys.stderr)
 """

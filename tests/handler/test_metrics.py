@@ -102,6 +102,15 @@ def test_neither_image_nor_exif_nor_query_is_logged(lines: Any, photo: bytes) ->
     assert "size=33" not in text
 
 
+def test_a_secret_in_a_parameter_that_is_not_ours_is_neither_repeated_nor_logged(
+    function: Function, photo: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    query = {"token": "hunter2"}
+    answer = function(http_api(body=photo, headers={"content-type": "image/jpeg"}, query=query), Context())
+    assert "token: Extra inputs" in answer["body"]
+    assert "hunter2" not in answer["body"] + capsys.readouterr().out
+
+
 def test_busy_time_is_seen_as_cpu_and_waiting_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     log = LogLines(vcpus=1, threads=1)
     stages = Stages(queued=0.5)

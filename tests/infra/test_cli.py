@@ -190,7 +190,7 @@ def test_a_terminal_gets_a_progress_bar_and_stdout_stays_data(environment: Envir
 
 def test_every_ready_event_is_answered(animegan: Run) -> None:
     names = ("http_v2", "http_v1", "alb", "function_url", "health", "warmup", "scheduled")
-    assert sorted(path.stem for path in EVENTS.glob("*.json")) == sorted(names)
+    assert sorted(path.stem for path in EVENTS.glob("*.json") if not path.stem.startswith("s3_")) == sorted(names)
     done = animegan("invoke", *(EVENTS / f"{name}.json" for name in names))
     assert done.returncode == 0, done.stderr
     v2, v1, alb, url, health, *warm = map(json.loads, done.stdout.splitlines())
