@@ -12,7 +12,7 @@ from http import HTTPStatus
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -86,6 +86,8 @@ class EveryAnswer:
 
         try:
             await self.app(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            log.info("request %s: its client has gone before the body was whole", request_id)
         except Exception:
             log.exception("request %s met a defect", request_id)
             broken = InternalError(f"This is a defect of ours; the log has the details of request {request_id}.")

@@ -13,6 +13,7 @@ import httpx
 import numpy as np
 import pytest
 
+from handler.accept import wanted_image
 from handler.api import create_app
 from handler.convert import Conversion, ConversionRequest
 from handler.converter import Caller, Converter
@@ -308,3 +309,44 @@ async def test_the_whole_body_limit_leaves_room_for_the_parameters(settings: Set
         over = await client.post("/convert", json={"image": encoded(photo + b"x"), "size": 32})
     assert fits.status_code == 200
     assert (over.status_code, over.json()["code"]) == (413, "payload_too_large")
+
+
+async def test_a_client_that_goes_away_in_the_middle_is_no_defect(
+    function: Function, photo: bytes, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    messages = [{"type": "http.request", "body": photo[:50], "more_body": True}, {"type": "http.disconnect"}]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return messages.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", b"image/jpeg")]
+    scope = {"type": "http", "method": "POST", "path": "/convert", "headers": headers, "query_string": b""}
+    await function.app(scope, receive, send)
+    assert sent == []
+    assert "Traceback" not in caplog.text
+    assert "defect" not in caplog.text + capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("", (False, None)),
+        ("*/*", (False, None)),
+        ("application/json, text/plain, */*", (False, None)),
+        ("image/*", (True, None)),
+        ("image/webp", (True, "webp")),
+        ("image/avif;q=0.9, image/png;q=0.5, image/jpeg;q=0.8", (True, "jpeg")),
+        ("text/html, image/avif, image/webp, */*;q=0.8", (True, None)),
+        ("application/json, image/png", (False, None)),
+        ("application/json;q=0.5, image/png", (True, "png")),
+        ("image/png;q=0", (False, None)),
+        ("image/png;q=high", (False, None)),
+        ("image/tiff", (True, None)),
+    ],
+)
+def test_accept_decides_between_json_and_a_picture(accept: str, expected: tuple[bool, str | None]) -> None:
+    assert wanted_image(accept) == expected
