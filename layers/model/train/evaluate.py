@@ -33,7 +33,7 @@ ROWS = (  # of the contact sheet
     "skimage/coffee.png",
     "skimage/chelsea.png",
 )
-BEFORE_AFTER = ("faces-cc0/052.jpg", "kodak/kodim19.png", "kodak/kodim23.png", "skimage/coffee.png")
+BEFORE_AFTER = ("faces-cc0/061.jpg", "kodak/kodim19.png", "kodak/kodim23.png", "skimage/coffee.png")
 
 
 @dataclass(frozen=True)
