@@ -8,5 +8,5 @@ IMPORTED = time.perf_counter()  # as good as the start of init: nothing of ours 
 
 # OpenCV reads these when it is loaded, so they are set before any module of ours can import it. Our own
 # limit is checked on the header, before decoding; OpenCV's is the second line, for headers that lie.
-os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(2**30))
+os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", os.environ.get("MAX_INPUT_PIXELS", "50000000"))
 os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")  # what is wrong with a photo goes to its sender, not stderr

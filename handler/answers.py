@@ -36,7 +36,7 @@ def json_answer(
     headers: Mapping[str, str] | None = None,
     media_type: str = "application/json",
 ) -> Response:
-    body = json.dumps(document, ensure_ascii=False).encode()
+    body = json.dumps(document, ensure_ascii=False).encode(errors="replace")  # JSON may smuggle lone surrogates in
     return Response(body, status, headers, media_type)
 
 

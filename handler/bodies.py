@@ -9,6 +9,7 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
+from itertools import islice
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -23,6 +24,8 @@ from handler.image import OutputFormat
 
 ROOM_FOR_PARAMETERS = 64 * 1024  # bytes of a body around the image
 SHOWN = 60  # characters of a wrong value that an error repeats
+MOST_GIVEN = 50  # parameters that are looked at; there are seven
+MOST_SHOWN = 5  # wrong values that an error names
 AS_TEXT = b"\xef\xbf\xbd"  # U+FFFD in UTF-8: what JPEG's and PNG's first byte becomes where bytes are read as text
 BASE64URL = str.maketrans("-_", "+/")
 
@@ -136,10 +139,11 @@ def from_base64(text: str) -> bytes:
 def validated(given: Mapping[str, Any], model: type[P] = Parameters) -> P:  # type: ignore[assignment]
     """Parameters as they may be. Raises InvalidParameter, naming every wrong one."""
     try:
-        said = model.model_validate(given)
+        said = model.model_validate(dict(islice(given.items(), MOST_GIVEN)))
     except ValidationError as error:
         known = ", ".join(model.model_fields)
-        raise InvalidParameter(f"{'; '.join(map(_wrong, error.errors()))}. Parameters are {known}.") from None
+        wrong = "; ".join(map(_wrong, error.errors(include_url=False)[:MOST_SHOWN]))
+        raise InvalidParameter(f"{wrong}. Parameters are {known}.") from None
     if said.face:
         raise InvalidParameter("face=true: face painting is not part of this version; leave it out.")
     return said
@@ -156,7 +160,9 @@ async def _form(request: Request) -> FormData:
     try:
         return await request.form(max_files=1, max_fields=len(Parameters.model_fields))
     except HTTPException as error:
-        raise InvalidParameter(f"The form cannot be read: {error.detail}.") from None
+        raise InvalidParameter(f"The form cannot be read: {error.detail.rstrip('.')}.") from None
+    except (LookupError, ValueError):  # python-multipart decodes names by whatever charset it is told
+        raise InvalidParameter("The form cannot be read: its charset is none; leave it out.") from None
 
 
 def _limited(receive: Receive, limit: int, max_image: int) -> Receive:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from handler import __version__, cpu
 from handler.answers import EveryAnswer, problem
 from handler.api import create_app
-from handler.converter import Converter
+from handler.converter import Caller, Converter
 from handler.envelopes import envelope
 from handler.errors import ConversionError, UnknownEvent
 from handler.events import HttpSource, check_body, http_source, is_warm_up
@@ -61,7 +61,7 @@ class Function:
         if not isinstance(event, Mapping):
             raise UnknownEvent(f"The event is a {type(event).__name__}, not an object.")
         if kind := http_source(event):
-            return self._http(kind, kind.complete(event), context)
+            return self._http(kind, event, context)
         if is_warm_up(event):
             return {"warm": True, "version": __version__}
         if delivered := envelope(event):
@@ -79,19 +79,25 @@ class Function:
 
         return S3Events(self._converter, storage())
 
-    def _http(self, kind: HttpSource, event: dict[str, Any], context: Any) -> dict[str, Any]:
-        app: ASGIApp = self.app
+    def _http(self, kind: HttpSource, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        """What happens inside the application is answered by it; what is raised here is of the event itself."""
+        try:
+            complete = kind.complete(event)
+            app = Mounted(self._application(kind, complete, context), kind.prefix(complete))
+            answer: dict[str, Any] = Mangum(app, lifespan="off", text_mime_types=TEXT)(complete, context)
+        except (LookupError, TypeError, AttributeError, ValueError, RuntimeError) as error:
+            raise UnknownEvent(f"The {kind.source} event is malformed ({error!r}).") from error
+        return answer
+
+    def _application(self, kind: HttpSource, event: dict[str, Any], context: Any) -> ASGIApp:
+        """Ours, or one that refuses a body that is not the base64 it claims to be."""
         try:
             check_body(event)
         except ConversionError as error:
-            app = EveryAnswer(problem(error.status, error.code, error.title, str(error)))
-            event = {**event, "body": None}
-        try:
-            adapter = Mangum(Mounted(app, kind.prefix(event)), lifespan="off", text_mime_types=TEXT)
-            answer: dict[str, Any] = adapter(event, context)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise UnknownEvent(f"The {kind.source} event is malformed ({error!r}).") from error
-        return answer
+            event["body"] = None
+            self._converter.refuse(error, Caller(kind.source, {"request_id": context.aws_request_id}))
+            return EveryAnswer(problem(error.status, error.code, error.title, str(error)))
+        return self.app
 
 
 class Mounted:

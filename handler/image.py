@@ -155,5 +155,7 @@ def encode(rgb: Pixels, alpha: Pixels | None, format: OutputFormat, quality: int
         "jpeg": [cv2.IMWRITE_JPEG_QUALITY, quality],
         "webp": [cv2.IMWRITE_WEBP_QUALITY, quality],
     }[format]
-    _, encoded = cv2.imencode("." + format, bgr, options)
+    done, encoded = cv2.imencode("." + format, bgr, options)
+    if not done:  # WebP and JPEG end at 16,383 and 65,535 pixels a side
+        raise InvalidParameter(f"{bgr.shape[1]}×{bgr.shape[0]} pixels are too many for {format}; ask for png.")
     return encoded.tobytes()

@@ -99,7 +99,7 @@ class LogLines:
             emf.add_dimension(name=dimension, value=said)
         for key, detail in {"event": event, **properties}.items():
             emf.add_metadata(key=key, value=detail)
-        sys.stdout.write(json.dumps(emf.serialize_metric_set(), ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(emf.serialize_metric_set()) + "\n")
         sys.stdout.flush()
 
 

@@ -65,6 +65,11 @@ def is_upload(source: S3Object, settings: Settings) -> bool:
     return source.bucket == settings.upload_bucket and source.key.startswith(UPLOADS)
 
 
+def is_placeholder(source: S3Object, head: Head) -> bool:
+    """Whether it only stands for a folder, as consoles make them."""
+    return not head.size and source.key.endswith("/")
+
+
 def check(head: Head, settings: Settings) -> None:
     """Raises EmptyImage and PayloadTooLarge."""
     if not head.size:

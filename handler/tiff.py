@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+EIGHT_BYTES = frozenset([16, 17, 18])  # LONG8, SLONG8 and IFD8, which only BigTIFF has
+
 
 def byte_order(tiff: bytes) -> str:
     """struct's mark for the byte order of a TIFF or EXIF block."""
@@ -20,6 +22,8 @@ def tiff_entries(data: bytes, order: str) -> Iterator[tuple[int, int, int]]:
     count: int = struct.unpack_from(order + "H", data, at)[0]
     for entry in range(at + 2, at + 2 + 12 * count, 12):
         tag, kind = struct.unpack_from(order + "HH", data, entry)
+        if kind in EIGHT_BYTES:  # libtiff takes them in a classic TIFF too, and would read another value than we
+            raise struct.error("an entry of BigTIFF in a classic TIFF")
         form = {1: "B", 3: "H"}.get(kind, "I")
         yield tag, struct.unpack_from(order + form, data, entry + 8)[0], entry + 8
 

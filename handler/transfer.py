@@ -9,7 +9,7 @@ from handler.convert import Conversion
 from handler.converter import Caller, Converter
 from handler.errors import AccessDenied, OutOfTime, SourceMissing, StorageRefused
 from handler.objects import Head, Leave, S3Object
-from handler.plan import MARKER, Plan, check, plan
+from handler.plan import MARKER, Plan, check, is_placeholder, plan
 from handler.storage import Storage
 
 LEAST_MS = 1000.0  # an object is not worth going on with in less
@@ -27,7 +27,7 @@ class Transfer:
         head = self._storage.head(source)
         if head.metadata.get(MARKER[0]) == MARKER[1]:
             raise Leave("ignored", "it is a picture of ours")
-        if not head.size and source.key.endswith("/"):
+        if is_placeholder(source, head):
             raise Leave("ignored", "it is the placeholder of a folder")
         check(head, self._settings)
         planned = plan(source, head, self._settings, self._styles.manifests)

@@ -350,3 +350,29 @@ async def test_a_client_that_goes_away_in_the_middle_is_no_defect(
 )
 def test_accept_decides_between_json_and_a_picture(accept: str, expected: tuple[bool, str | None]) -> None:
     assert wanted_image(accept) == expected
+
+
+AS_JSON = {"Content-Type": "application/json"}
+ODD_CHARSET = {"Content-Type": "multipart/form-data; boundary=b; charset=undefined"}
+PART = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nx\r\n--b--\r\n'
+HOSTILE = [
+    ({"content": b'{"image": "AAAA", "format": "\\ud800"}', "headers": AS_JSON}, "format"),
+    ({"content": b'{"image": "AAAA", X),
+    ({"content": PART, "headers": ODD_CHARSET}, "charset"),
+]
+
+
+@pytest.mark.parametrize(("request_", "named"), HOSTILE)
+async def test_text_that_cannot_be_encoded_or_decoded_is_a_422(
+    client: httpx.AsyncClient, request_: dict[str, Any], named: str
+) -> None:
+    answer = await client.post("/convert", **request_)
+    assert answer.status_code in (400, 422)
+    assert named in answer.json()["detail"]
+
+
+async def test_a_flood_of_parameters_gets_a_short_answer(client: httpx.AsyncClient) -> None:
+    flood = {f"key{number}": number for number in range(50_000)}
+    answer = await client.post("/convert", json={"image": "AAAA", **flood})
+    assert answer.status_code == 422
+    assert len(answer.content) < 2_000

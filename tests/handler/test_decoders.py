@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from handler import decoders, heif, jpeg
-from handler.errors import CorruptImage, TooManyPixels, UnsupportedFormat
+from handler import decoders, heif, image, jpeg
+from handler.errors import CorruptImage, InvalidParameter, TooManyPixels, UnsupportedFormat
 from handler.image import check
 from tests.pictures import (
     asymmetric,
@@ -481,3 +481,29 @@ def test_no_good_photo_is_refused(shared: Callable[[str], Path]) -> None:
     assert photos
     for path in photos:
         assert max(decoded(path.read_bytes(), wanted_side=256).size) >= 256, path
+
+
+def test_a_tiff_whose_size_stands_in_an_eight_byte_entry_is_refused_before_it_is_decoded() -> None:
+    stream = BytesIO()
+    Image.new("RGB", (40, 30)).save(stream, "TIFF")
+    tiff = bytearray(stream.getvalue())
+    directory = int.from_bytes(tiff[4:8], "little")
+    width = next(
+        at for at in range(directory + 2, len(tiff), 12) if int.from_bytes(tiff[at : at + 2], "little") == 256
+    )
+    tiff[width + 2 : width + 4] = (16).to_bytes(2, "little")  # LONG8: the value becomes an offset to libtiff
+    with pytest.raises(CorruptImage):
+        image.check(bytes(tiff), 10**6, 10**6)
+
+
+def test_a_jpeg_that_goes_over_the_picture_again_and_again_is_refused_at_once() -> None:
+    stream = BytesIO()
+    Image.new("RGB", (40, 30)).save(stream, "JPEG", progressive=True)
+    jpeg = stream.getvalue()[:-2] + b"\xff\xda\x00\x08\x01\x01\x00\x00\x00\x00" * 101 + b"\xff\xd9"
+    with pytest.raises(CorruptImage, match="scans"):
+        image.decode(jpeg, image.check(jpeg, 10**6, 10**6), 40)
+
+
+def test_a_picture_too_long_for_webp_says_so() -> None:
+    with pytest.raises(InvalidParameter, match="20000×1 pixels are too many for webp"):
+        image.encode(np.zeros((1, 20_000, 3), np.uint8), None, "webp", 90)

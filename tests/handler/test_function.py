@@ -272,3 +272,20 @@ def test_a_wrong_environment_stops_init_with_a_clear_error(variables: dict[str, 
     assert done.returncode != 0
     for name in named:
         assert name in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("http", [None, [], "GET", 5])
+def test_an_http_context_of_the_wrong_type_is_an_unknown_event(function: Function, http: Any) -> None:
+    with pytest.raises(UnknownEvent, match="malformed"):
+        function({"version": "2.0", "requestContext": {"http": http}}, Context())
+
+
+def test_a_null_request_context_is_an_unknown_event(function: Function) -> None:
+    with pytest.raises(UnknownEvent):
+        function({"httpMethod": "GET", "path": "/health", "requestContext": None}, Context())
+
+
+def test_a_refused_body_leaves_its_log_line(function: Function, capsys: pytest.CaptureFixture[str]) -> None:
+    function({**http_api(), "body": "%", "isBase64Encoded": True}, Context("req-9"))
+    line = json.loads(capsys.readouterr().out)
+    assert (line["error"], line["request_id"]) == ("invalid_base64", "req-9")

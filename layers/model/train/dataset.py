@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,7 +90,8 @@ def prepare(folder: Path, cache: Path, workers: int = 2) -> list[Pair]:
     home = cache / digest
     home.mkdir(parents=True, exist_ok=True)
     jobs = [(n, p, side, home) for n, p in split(folder)[0] for side in (*SIDES, *VARIED)]
-    with ProcessPoolExecutor(workers) as pool:
+    # Threads, as OpenCV and NumPy let go of the GIL: a process forked after OpenMP has begun can hang for ever.
+    with ThreadPoolExecutor(workers) as pool:
         files = dict.fromkeys(pool.map(_render_into, jobs))  # a small photo is one pair at several sizes
     return [Pair(*np.load(file, mmap_mode="r")) for file in files]
 
