@@ -357,7 +357,7 @@ ODD_CHARSET = {"Content-Type": "multipart/form-data; boundary=b; charset=undefin
 PART = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nx\r\n--b--\r\n'
 HOSTILE = [
     ({"content": b'{"image": "AAAA", "format": "\\ud800"}', "headers": AS_JSON}, "format"),
-    ({"content": b'{"image": "AAAA", X),
+    ({"content": b'{"image": "AAAA", "\\udfff": 1}', "headers": AS_JSON}, "valid string"),
     ({"content": PART, "headers": ODD_CHARSET}, "charset"),
 ]
 
