@@ -4,6 +4,7 @@ ToolError               the message is for the person at the command line
 ├── RequestTooLarge     an event that Lambda would not take
 ├── BadEvent            a file that holds no event
 ├── BadRequest          paths or options that do not make sense together
+├── AwsRefused          AWS said no, could not be reached, or knows nobody
 └── NotInstalled        a style or a package that is not there yet; says how to get it
 """
 
@@ -24,6 +25,10 @@ class BadEvent(ToolError):
 
 class BadRequest(ToolError):
     """The command cannot be done as it was given."""
+
+
+class AwsRefused(ToolError):
+    """A call to AWS came to nothing; says which, and what AWS says."""
 
 
 class NotInstalled(ToolError):

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import math
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
 
 from handler import __version__
-from infra import commands, style_commands
-
-Adder: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-Command = Callable[[argparse.Namespace], int]
-MEMORY_MB = (128, 10_240)  # what Lambda offers
+from infra import commands, s3_options, style_commands
+from infra.arguments import MEMORY_MB, Adder, new, picture_format, seconds, whole
 
 
 def parser() -> argparse.ArgumentParser:
@@ -21,22 +15,13 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="animegan", description="Photos in, anime pictures out.")
     top.add_argument("--version", action="version", version=f"animegan {__version__}")
     adder = top.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_convert, _invoke, _serve, _styles, _pull, _freeze):
+    for add in (_convert, _invoke, _serve, _styles, _pull, _freeze, s3_options.add):
         add(adder)
     return top
 
 
-def _command(adder: Adder, name: str, run: Command, help: str, json: str | None = None) -> argparse.ArgumentParser:
-    command = adder.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
-    command.add_argument("--debug", action="store_true", help="show tracebacks")
-    if json:
-        command.add_argument("--json", action="store_true", help=json)
-    command.set_defaults(run=run)
-    return command
-
-
 def _convert(adder: Adder) -> None:
-    command = _command(
+    command = new(
         adder,
         "convert",
         commands.convert,
@@ -56,12 +41,12 @@ def _convert(adder: Adder) -> None:
     add("--style", metavar="NAME", help="see `animegan styles`; default: STYLE, or cel")
     add(
         "--size",
-        type=_whole(1),
+        type=whole(1),
         metavar="PIXELS",
         help="long side of the picture (default: the photo's, up to 1024)",
     )
-    add("--format", type=_format, choices=("png", "jpeg", "webp"), help="default: the photo's own, or png")
-    add("--quality", type=_whole(1, 100), metavar="1-100", help="of a JPEG or WebP picture (default 92)")
+    add("--format", type=picture_format, choices=("png", "jpeg", "webp"), help="default: the photo's own, or png")
+    add("--quality", type=whole(1, 100), metavar="1-100", help="of a JPEG or WebP picture (default 92)")
     add("--side-by-side", action="store_true", help="photo left, picture right")
     add("--upscale", action="store_true", help="let --size be larger than the photo")
     add = command.add_mutually_exclusive_group().add_argument
@@ -70,29 +55,29 @@ def _convert(adder: Adder) -> None:
 
 
 def _invoke(adder: Adder) -> None:
-    command = _command(adder, "invoke", commands.invoke, "call the function with events, as Lambda does")
+    command = new(adder, "invoke", commands.invoke, "call the function with events, as Lambda does")
     add = command.add_argument
     add("events", nargs="+", metavar="EVENT", help="a JSON file, - for stdin; see infra/events")
-    add("--timeout", type=_seconds, default=29.0, metavar="SECONDS", help="default 29, as API Gateway has it")
-    add("--memory", type=_whole(*MEMORY_MB), default=1769, metavar="MB", help="default 1769, one vCPU")
+    add("--timeout", type=seconds, default=29.0, metavar="SECONDS", help="default 29, as API Gateway has it")
+    add("--memory", type=whole(*MEMORY_MB), default=1769, metavar="MB", help="default 1769, one vCPU")
     add("--out", type=Path, metavar="FILE", help="save the picture of the answer")
     add("--s3", type=Path, metavar="DIR", help="for S3 events: DIR's subfolders as buckets, pictures written back")
-    add("--repeat", type=_whole(1), default=1, metavar="N", help="call with each of the events N times")
+    add("--repeat", type=whole(1), default=1, metavar="N", help="call with each of the events N times")
     add("--no-limits", dest="limits", action="store_false", help="take requests and responses over 6 MB")
 
 
 def _serve(adder: Adder) -> None:
-    command = _command(adder, "serve", commands.serve, "serve the HTTP routes on this machine")
+    command = new(adder, "serve", commands.serve, "serve the HTTP routes on this machine")
     command.add_argument("--host", default="127.0.0.1", help="default 127.0.0.1, this machine alone")
-    command.add_argument("--port", type=_whole(0, 65535), default=8000, help="default 8000; 0 takes a free one")
+    command.add_argument("--port", type=whole(0, 65535), default=8000, help="default 8000; 0 takes a free one")
 
 
 def _styles(adder: Adder) -> None:
-    _command(adder, "styles", style_commands.list_styles, "list the styles and their licences", "as a JSON array")
+    new(adder, "styles", style_commands.list_styles, "list the styles and their licences", "as a JSON array")
 
 
 def _pull(adder: Adder) -> None:
-    command = _command(
+    command = new(
         adder,
         "pull",
         style_commands.pull,
@@ -104,7 +89,7 @@ def _pull(adder: Adder) -> None:
 
 
 def _freeze(adder: Adder) -> None:
-    command = _command(
+    command = new(
         adder,
         "freeze",
         style_commands.freeze,
@@ -119,24 +104,3 @@ def _freeze(adder: Adder) -> None:
     add("--source", help="where they are from; default: the file's name")
     add("--no-align-corners", dest="align_corners", action="store_false", help="upsample as its training did")
     add("--out", type=Path, metavar="DIR", help="default: the folder of styles (STYLES_DIR)")
-
-
-def _whole(least: int, most: float = math.inf) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        value = int(text)
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{value} is not {least} or more, and at most {most}")
-        return value
-
-    return number
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value <= 900:  # Lambda's longest
-        raise argparse.ArgumentTypeError(f"{text} is not above 0 and at most 900")
-    return value
-
-
-def _format(text: str) -> str:
-    return {"jpg": "jpeg"}.get(text.lower(), text.lower())

@@ -1,0 +1,73 @@
+"""What the command line's options are made of: a command, texts that become numbers, ARNs and more."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+Adder: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Command = Callable[[argparse.Namespace], int]
+MEMORY_MB = (128, 10_240)  # what Lambda offers
+# As the APIs themselves check them.
+ARNS = {
+    "function": r"arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:[\w-]+(:(\$LATEST|[\w-]+))?",
+    "role": r"arn:aws[a-z-]*:iam::\d{12}:role/.+",
+    "state machine": r"arn:aws[a-z-]*:states:[a-z0-9-]+:\d{12}:stateMachine:.+",
+}
+
+
+def new(adder: Adder, name: str, run: Command, help: str, json: str | None = None) -> argparse.ArgumentParser:
+    command = adder.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
+    command.add_argument("--debug", action="store_true", help="show tracebacks")
+    if json:
+        command.add_argument("--json", action="store_true", help=json)
+    command.set_defaults(run=run)
+    return command
+
+
+def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        value = int(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{value} is not {least} or more, and at most {most}")
+        return value
+
+    return number
+
+
+def seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 900:  # Lambda's longest
+        raise argparse.ArgumentTypeError(f"{text} is not above 0 and at most 900")
+    return value
+
+
+def picture_format(text: str) -> str:
+    return {"jpg": "jpeg"}.get(text.lower(), text.lower())
+
+
+def positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return value
+
+
+def arn(kind: str) -> Callable[[str], str]:
+    """`kind` is one of ARNS."""
+
+    def checked(text: str) -> str:
+        if not re.fullmatch(ARNS[kind], text):
+            raise argparse.ArgumentTypeError(f"{text!r} is not the ARN of a {kind}")
+        return text
+
+    return checked
+
+
+def suffixes(text: str) -> tuple[str, ...]:
+    """`.jpg,png` -> (".jpg", ".png"), in lower case."""
+    named = [part.strip().lower() for part in text.split(",")]
+    return tuple(part if part.startswith(".") else f".{part}" for part in named if part)
