@@ -10,9 +10,6 @@ inside every `ConvNormLReLU`, index 0 pads, 1 convolves, 2 normalises, 3 activat
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -113,8 +110,3 @@ class Generator(nn.Module):
         if self.align_corners:
             return F.interpolate(x, like.shape[-2:], mode="bilinear", align_corners=True)
         return F.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False)
-
-
-def parameter_count(parameters: Iterable[torch.Tensor]) -> int:
-    """Number of scalars in `parameters`; 2,143,552 for this generator."""
-    return sum(p.numel() for p in parameters)
