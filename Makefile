@@ -1,18 +1,22 @@
 # make run    set up, then convert a photo through the Lambda handler
 # make test   set up, then lint, type-check and test
-# Both work offline once they have run.
+# Both work offline once they have run, and so does
+# make lint-template   set up cfn-lint, sam and checkov apart from the rest, then check the stack's templates
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LINT := .venv-lint
+TEMPLATES := template.yaml $(wildcard infra/*.yaml)
 PHOTO ?= docs/images/photo.jpg
+EVENT ?= infra/events/http_v2.json
 
 # The CPU build, on every platform: from PyPI, Linux would get gigabytes of CUDA.
 TORCH := torch==2.13.0
 TORCH_INDEX := https://download.pytorch.org/whl/cpu
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: run test lint lock clean
+.PHONY: run test lint lint-template local-invoke local-api lock clean
 
 run: $(VENV)/.run
 	$(BIN)/animegan convert $(PHOTO) -o out --force
@@ -23,6 +27,24 @@ test: lint
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict handler layers infra
+
+# Without an account: sam only wants to know a region, which the templates don't name.
+lint-template: export AWS_DEFAULT_REGION = eu-central-1
+lint-template: export SAM_CLI_TELEMETRY = 0
+lint-template: $(LINT)/.done
+	$(LINT)/bin/cfn-lint $(TEMPLATES)
+	for template in $(TEMPLATES); do $(LINT)/bin/sam validate --lint --template $$template || exit 1; done
+	$(LINT)/bin/checkov --framework cloudformation --quiet --compact --skip-download --file $(TEMPLATES)
+
+# The image as SAM builds it, and the function in it: one event, or the HTTP routes on port 3000. Needs Docker.
+local-invoke local-api: export SAM_CLI_TELEMETRY = 0
+local-invoke: $(LINT)/.done
+	$(LINT)/bin/sam build
+	$(LINT)/bin/sam local invoke --event $(EVENT)
+
+local-api: $(LINT)/.done
+	$(LINT)/bin/sam build
+	$(LINT)/bin/sam local start-api
 
 # Set-up in steps, each done once: torch, the locked packages, the project itself.
 $(VENV)/.torch: Makefile
@@ -42,14 +64,20 @@ $(VENV)/.dev: $(VENV)/.run tests/requirements.txt
 	$(PIP) --require-hashes -r tests/requirements.txt
 	@touch $@
 
+# Without dependencies: the lock has them all, and older pips look for those of a package's extras anew.
+$(LINT)/.done: infra/lint/requirements.txt
+	$(PYTHON) -m venv $(LINT)
+	$(LINT)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --require-hashes -r $<
+	@touch $@
+
 # The lock files hold every platform's hashes, so they are made anywhere and used everywhere.
 lock:
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet pip-tools==7.6.2
-	for lock in layers/runtime infra tests; do \
+	for lock in layers/runtime infra infra/lint tests; do \
 		build/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 			--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header --no-annotate \
 			--output-file $$lock/requirements.txt $$lock/requirements.in || exit 1; done
 
 clean:
-	rm -rf $(VENV) build out *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LINT) build out *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
