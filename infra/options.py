@@ -8,6 +8,7 @@ from pathlib import Path
 from handler import __version__
 from infra import commands, s3_options, style_commands
 from infra.arguments import MEMORY_MB, Adder, new, picture_format, seconds, whole
+from infra.bench import options as bench_options
 
 
 def parser() -> argparse.ArgumentParser:
@@ -15,7 +16,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="animegan", description="Photos in, anime pictures out.")
     top.add_argument("--version", action="version", version=f"animegan {__version__}")
     adder = top.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_convert, _invoke, _serve, _styles, _pull, _freeze, s3_options.add):
+    for add in (_convert, _invoke, _serve, _styles, _pull, _freeze, s3_options.add, bench_options.add):
         add(adder)
     return top
 

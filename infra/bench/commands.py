@@ -1,0 +1,33 @@
+"""What `animegan bench …` does, on the terms of infra/commands.py."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from dataclasses import asdict
+
+from infra.bench import image as images
+from infra.bench import machine, report
+from infra.bench.coldstart import slow_imports
+from infra.bench.container import Sandbox, Size
+
+MB_PER_VCPU = 1769  # AWS Lambda's documentation, "Configure Lambda function memory"
+
+
+def image(args: Namespace) -> int:
+    """0 when everything was measured. Raises NotInstalled, BadRequest."""
+    size = Size(args.memory, args.cpus or round(args.memory / MB_PER_VCPU, 1))
+    sandbox = Sandbox(args.image, size)
+    named = images.variants(sandbox, args.variants)
+    found = report.Image(
+        machine=machine.described(),
+        inside=report.inside(sandbox),
+        size=size,
+        side=args.side,
+        sizes=images.Sizes.of(args.image),
+        cold=images.cold_starts(named, args.rounds),
+        imports=slow_imports(sandbox),
+        warm=images.conversions(named, args.side, args.rounds, args.times),
+    )
+    print(json.dumps(asdict(found), indent=2) if args.json else found.as_text())
+    return 0

@@ -1,0 +1,124 @@
+"""`animegan bench image`: size, cold start, conversions and memory of the image, within Lambda's limits."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import time
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Any
+
+from infra.bench.coldstart import ColdStart
+from infra.bench.container import Running, Sandbox, docker
+from infra.errors import BadRequest
+from infra.http_event import post
+
+MIB = 1024 * 1024
+
+
+@dataclass
+class Conversions:
+    """Of one photo, warm: one entry per conversion. Milliseconds, MiB, counts."""
+
+    cold_ms: list[float] = field(default_factory=list)  # first invocation, init included, as the caller sees it
+    duration: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    minor_faults: list[float] = field(default_factory=list)
+    peak: list[float] = field(default_factory=list)
+
+    def measure(self, sandbox: Sandbox, event: Mapping[str, Any], times: int) -> None:
+        """One fresh container, one cold and `times` warm conversions in it. Raises BadRequest."""
+        with sandbox.running() as function:
+            begun = time.perf_counter()
+            _converted(function, event)
+            self.cold_ms.append((time.perf_counter() - begun) * 1000)
+            for _ in range(times):
+                _converted(function, event)
+            lines = function.log_lines("conversion")[-times:]
+        self.duration += [line["Duration"][0] for line in lines]
+        self.cpu += [line["CpuTime"][0] for line in lines]
+        self.minor_faults += [line["minor_faults"] for line in lines]
+        self.peak.append(max(line["MaxMemoryUsed"][0] for line in lines))
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Of the image: bytes unpacked, as layers compressed by gzip, and of its base unpacked (if that is here)."""
+
+    unpacked: int
+    compressed: int
+
+    @classmethod
+    def of(cls, image: str) -> Sizes:
+        """Raises BadRequest."""
+        unpacked = int(docker("image", "inspect", "--format", "{{.Size}}", image))
+        return cls(unpacked, _compressed(image))
+
+
+def jpeg(side: int) -> bytes:
+    """A photo-like picture, side × side: coarse colours with fine noise, always the same."""
+    import cv2
+    import numpy as np
+
+    random = np.random.default_rng(0)
+    small = random.integers(0, 256, (side // 32, side // 32, 3), np.uint8)
+    pixels = cv2.resize(small, (side, side), interpolation=cv2.INTER_CUBIC)
+    noisy = np.clip(pixels + random.normal(0, 6, pixels.shape), 0, 255).astype(np.uint8)
+    return bytes(cv2.imencode(".jpg", noisy)[1].tobytes())
+
+
+def conversion_event(side: int) -> dict[str, Any]:
+    return post("/convert", jpeg(side), "image/jpeg", {"format": "jpeg"})
+
+
+def variants(sandbox: Sandbox, extra: list[str]) -> dict[str, Sandbox]:
+    """The image as it is, and once for each of `extra`: NAME=VALUE pairs that are set in it, joined by commas."""
+    named = {"as built": sandbox}
+    for text in extra:
+        said = dict(pair.partition("=")[::2] for pair in text.split(","))
+        named[text] = replace(sandbox, environment={**sandbox.environment, **said})
+    return named
+
+
+def cold_starts(named: Mapping[str, Sandbox], rounds: int) -> dict[str, ColdStart]:
+    """Interleaved, so that what else the machine does meets all alike. Raises BadRequest."""
+    found = {name: ColdStart() for name in named}
+    for _ in range(rounds):
+        for name, sandbox in named.items():
+            found[name].measure(sandbox)
+    return found
+
+
+def conversions(named: Mapping[str, Sandbox], side: int, rounds: int, times: int) -> dict[str, Conversions]:
+    """Interleaved by container. Raises BadRequest."""
+    found, event = {name: Conversions() for name in named}, conversion_event(side)
+    for _ in range(rounds):
+        for name, sandbox in named.items():
+            found[name].measure(sandbox, event, times)
+    return found
+
+
+def gb_seconds(memory_mb: int, measured: Conversions) -> float:
+    """Of one warm conversion, as Lambda bills it: by the millisecond."""
+    return memory_mb / 1024 * median(measured.duration) / 1000
+
+
+def _converted(function: Running, event: Mapping[str, Any]) -> None:
+    answer = function.invoke(event)
+    if answer.get("statusCode") != 200:
+        said = answer.get("body") or answer
+        said = base64.b64decode(said).decode() if answer.get("isBase64Encoded") else said
+        raise BadRequest(f"the function in the container does not convert: {str(said)[:300]}")
+
+
+def _compressed(image: str) -> int:
+    """What a registry would store, to a few per cent: the layers' tar files through gzip."""
+    packer, total = zlib.compressobj(6), 0
+    with subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE) as saving:
+        assert saving.stdout
+        while chunk := saving.stdout.read(MIB):
+            total += len(packer.compress(chunk))
+    return total + len(packer.flush())

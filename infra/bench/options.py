@@ -1,0 +1,43 @@
+"""The options of `animegan bench …`."""
+
+from __future__ import annotations
+
+from infra.arguments import Adder, new, positive, whole
+from infra.bench import commands
+
+IMAGE_EPILOG = """\
+Needs docker, an engine that runs, and the image: make image. Containers are limited as Lambda limits a function of
+that size: memory, CPU time, read-only, another user, no network, no /dev/shm. Every figure is of fresh containers,
+and what is compared takes turns. --with LD_PRELOAD= measures the image once more without its allocator, and so on.
+"""
+
+
+def add(adder: Adder) -> None:
+    top = adder.add_parser("bench", help="measure, and print machine and versions", description="Measure.")
+    _image(top.add_subparsers(metavar="COMMAND", required=True))
+
+
+def _image(adder: Adder) -> None:
+    command = new(
+        adder,
+        "image",
+        commands.image,
+        "size, cold start, conversions and memory of the container image",
+        "as a JSON object",
+    )
+    command.epilog = IMAGE_EPILOG
+    add = command.add_argument
+    add("image", nargs="?", default="animegan", metavar="IMAGE", help="default: animegan")
+    add("--rounds", type=whole(1), default=5, metavar="N", help="fresh containers of each kind; default 5")
+    add("--times", type=whole(1), default=3, metavar="N", help="warm conversions in each; default 3")
+    add("--side", type=whole(64, 4096), default=1024, metavar="PIXELS", help="of the square photo; default 1024")
+    add("--memory", type=whole(128, 10_240), default=1769, metavar="MB", help="default 1769")
+    add("--cpus", type=positive, default=None, metavar="N", help="default: what Lambda gives for that memory")
+    add(
+        "--with",
+        dest="variants",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE[,…]",
+        help="compare with these variables set; may be repeated",
+    )
