@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from fastapi import FastAPI
-from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,7 +17,7 @@ from starlette.responses import Response
 from handler import __version__
 from handler.accept import wanted_image
 from handler.answers import EveryAnswer, conversion_problem, http_problem, json_answer, server_timing
-from handler.bodies import JsonBody, Parameters, Reader
+from handler.bodies import Reader
 from handler.convert import Conversion
 from handler.converter import Caller, Converter
 from handler.errors import ConversionError
@@ -25,53 +25,31 @@ from handler.events import source
 from handler.slots import Slots
 from handler.uploads import upload_routes
 
-
-class Converted(BaseModel):
-    """The JSON answer of POST /convert."""
-
-    image: str = Field(description="the picture in base64")
-    format: str
-    width: int
-    height: int
-    style: str
-    timings: dict[str, float] = Field(description="milliseconds per stage; total has everything")
-    warnings: list[str]
+API_GATEWAY = ("http-api", "rest-api")
+API_GATEWAY_MS = 29_000  # after which they give up on an integration, whatever the timeout of the function
 
 
-BINARY = {"schema": {"type": "string", "format": "binary"}}
-FORM = {"type": "object", "properties": {"file": BINARY["schema"]}, "required": ["file"]}
-BODY: dict[str, Any] = {
-    "parameters": [
-        {"name": name, "in": "query", "schema": schema}
-        for name, schema in Parameters.model_json_schema()["properties"].items()
-    ],
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {"schema": JsonBody.model_json_schema()},
-            "image/*": BINARY,
-            "multipart/form-data": {"schema": FORM},
-        },
-    },
-}
+class Application(FastAPI):
+    """FastAPI with our request bodies in its OpenAPI document, which costs nothing until somebody asks for it."""
+
+    def openapi(self) -> dict[str, Any]:
+        from handler.openapi import documented
+
+        if self.openapi_schema is None:
+            self.openapi_schema = documented(super().openapi())
+        return self.openapi_schema
 
 
 def create_app(converter: Converter, slots: Slots) -> FastAPI:
     """The ASGI application, for Mangum on Lambda and for uvicorn anywhere else."""
-    app = FastAPI(title="animegan-lambda", version=__version__, description="Photos in, anime pictures out.")
+    app = Application(title="animegan-lambda", version=__version__, description="Photos in, anime pictures out.")
     app.add_middleware(EveryAnswer)
     app.add_exception_handler(ConversionError, conversion_problem)
     app.add_exception_handler(HTTPException, http_problem)
     reader = Reader(converter.settings.style, converter.settings.max_input_bytes)
     started = time.monotonic()
 
-    @app.post(
-        "/convert",
-        summary="Convert a photo",
-        response_class=Response,
-        responses={200: {"model": Converted, "content": {"image/*": BINARY}}},
-        openapi_extra=BODY,
-    )
+    @app.post("/convert", summary="Convert a photo", response_class=Response)
     async def convert(request: Request) -> Response:
         as_image, format = wanted_image(request.headers.get("accept", ""))
         caller = _caller(request)
@@ -101,8 +79,17 @@ def create_app(converter: Converter, slots: Slots) -> FastAPI:
 
 def _caller(request: Request) -> Caller:
     scope = request.scope
+    kind = source(scope.get("aws.event"))
     remaining = getattr(scope.get("aws.context"), "get_remaining_time_in_millis", None)
-    return Caller(source(scope.get("aws.event")), {"request_id": scope["animegan.request_id"]}, remaining)
+    if remaining and kind in API_GATEWAY:
+        remaining = _at_most(API_GATEWAY_MS, remaining)
+    return Caller(kind, {"request_id": scope["animegan.request_id"]}, remaining)
+
+
+def _at_most(ms: int, remaining: Callable[[], int]) -> Callable[[], int]:
+    """The function's own remaining time, or what is left of `ms` from now on, if that is less."""
+    end = time.monotonic() + ms / 1000
+    return lambda: min(remaining(), int((end - time.monotonic()) * 1000))
 
 
 def _limit(request: Request, converter: Converter) -> int | None:
@@ -118,13 +105,13 @@ def _picture(done: Conversion) -> Response:
 
 
 def _document(done: Conversion) -> Response:
-    document = Converted(
-        image=base64.b64encode(done.data).decode(),
-        format=done.format,
-        width=done.width,
-        height=done.height,
-        style=done.style,
-        timings=done.timings,
-        warnings=list(done.warnings),
-    )
-    return json_answer(document.model_dump(), headers={"Server-Timing": server_timing(done.timings)})
+    document = {
+        "image": base64.b64encode(done.data).decode(),
+        "format": done.format,
+        "width": done.width,
+        "height": done.height,
+        "style": done.style,
+        "timings": done.timings,
+        "warnings": list(done.warnings),
+    }
+    return json_answer(document, headers={"Server-Timing": server_timing(done.timings)})

@@ -24,7 +24,10 @@ from handler.errors import StyleError, UnknownStyle
 
 SCHEMA_VERSION = 1  # of manifest.json, as layers/model/manifest.py writes it
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-WARM_UP_SIDE = 256  # small enough for init, large enough that its time per pixel tells something
+# What a first call costs over a later one hardly depends on size: after two calls at 64 pixels, a first one at 512
+# takes 7 % more than a second, as after two at 256, which cost half a second of init (docs/performance.md).
+WARM_UP_SIDE = 64
+SMALL_IS_SLOW = 0.5  # at 64 pixels, a pixel takes 1.1 to 1.6 times what it does at 512; half is below all of that
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +74,13 @@ class FrozenGenerator:
         return y
 
     def warm_up(self) -> None:
-        """Two calls, which the profiling executor makes slow; users get the third."""
+        """Two calls, which the profiling executor makes slow, and one that tells how fast this machine is."""
         x = torch.zeros(1, 3, WARM_UP_SIDE, WARM_UP_SIDE).to(memory_format=torch.channels_last)
         begun = time.perf_counter()
-        self(x)
-        self(x)
+        for _ in range(3):
+            self(x)
         self.warm_up_seconds = time.perf_counter() - begun
+        self.seconds_per_pixel *= SMALL_IS_SLOW
 
 
 def _load(folder: Path, file: str, sha256: str) -> torch.jit.ScriptModule:

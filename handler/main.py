@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
+
+from aws_lambda_powertools import Logger
 
 from handler import IMPORTED
 from handler.function import Function
 from handler.settings import Settings
+
+if "AWS_LAMBDA_RUNTIME_API" in os.environ:  # elsewhere, whoever runs the function says where its log goes
+    Logger(name="animegan")  # JSON lines, LOG_LEVEL, POWERTOOLS_SERVICE_NAME
 
 _function = Function(Settings.from_environment(), begun=IMPORTED)
 

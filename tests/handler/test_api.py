@@ -154,9 +154,7 @@ PARAMETERS = [
 
 
 @pytest.mark.parametrize(("query", "named"), PARAMETERS)
-async def test_a_wrong_parameter_is_named(
-    client: httpx.AsyncClient, photo: bytes, query: str, named: str
-) -> None:
+async def test_a_wrong_parameter_is_named(client: httpx.AsyncClient, photo: bytes, query: str, named: str) -> None:
     answer = await client.post(f"/convert?{query}", content=photo, headers={"Content-Type": "image/jpeg"})
     assert answer.json()["code"] == "invalid_parameter"
     assert named in answer.json()["detail"]
@@ -256,6 +254,9 @@ async def test_the_api_describes_itself(client: httpx.AsyncClient) -> None:
     convert = document["paths"]["/convert"]["post"]
     assert set(convert["requestBody"]["content"]) == {"application/json", "image/*", "multipart/form-data"}
     assert {parameter["name"] for parameter in convert["parameters"]} >= {"size", "format", "quality", "style"}
+    assert set(convert["responses"]["200"]["content"]) == {"application/json", "image/*"}
+    upload = document["paths"]["/uploads"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert "content_type" in upload["required"]
 
 
 async def test_other_routes_and_methods_are_problems_too(client: httpx.AsyncClient) -> None:

@@ -209,6 +209,16 @@ def test_a_conversion_that_cannot_end_in_time_is_not_begun(
     assert "InferenceDuration" not in json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.parametrize(("event", "status"), [(http_api, 504), (rest_api, 504), (function_url, 200)])
+def test_a_conversion_longer_than_api_gateway_waits_is_not_begun_behind_it(
+    frozen_styles: Path, photo: bytes, event: Callable[..., Event], status: int
+) -> None:
+    function = Function(Settings(styles_dir=frozen_styles, precision="float32"), begun=0.0)
+    # 96 by 64 pixels at 5 ms each: 30.7 s, over API Gateway's 29 and under the function's own 120
+    function.styles["cel"].seconds_per_pixel = 5e-3
+    assert function(event(body=photo, headers=JPEG), Context(remaining_ms=120_000))["statusCode"] == status
+
+
 def test_an_answer_over_the_limit_is_sent_smaller_with_a_warning(frozen_styles: Path, photo: bytes) -> None:
     tight = Function(Settings(styles_dir=frozen_styles, max_output_bytes=1500, precision="float32"), begun=0.0)
     noisy = np.random.default_rng(0).integers(0, 256, (64, 96, 3), np.uint8)
@@ -235,7 +245,8 @@ LIGHT = """
 import sys
 from handler.main import lambda_handler
 heavy = {"boto3", "botocore.client", "PIL", "pandas", "matplotlib", "torchvision", "uvicorn", "httpx", "pytest",
-         "layers", "infra", "pillow_heif", "skimage", "scipy", "rich", "handler.s3", "handler.storage", "moto"}
+         "layers", "infra", "pillow_heif", "skimage", "scipy", "rich", "moto",
+         "handler.openapi", "handler.s3", "handler.storage"}
 print(*sorted(heavy & set(sys.modules)), file=sys.stderr)
 print(lambda_handler({"warmup": True}, None), file=sys.stderr)
 """
