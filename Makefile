@@ -2,6 +2,9 @@
 # make test   set up, then lint, type-check and test
 # Both work offline once they have run, and so does
 # make lint-template   set up cfn-lint, sam and checkov apart from the rest, then check the stack's templates
+#
+# make image        build the container image (Docker); what it needs is fetched first, by make wheelhouse
+# make test-image   build it and test it under Docker, also through sam; without an engine, say why not
 
 PYTHON ?= python3
 VENV := .venv
@@ -14,9 +17,17 @@ EVENT ?= infra/events/http_v2.json
 # The CPU build, on every platform: from PyPI, Linux would get gigabytes of CUDA.
 TORCH := torch==2.13.0
 TORCH_INDEX := https://download.pytorch.org/whl/cpu
+
+# Python must be the base image's: make image BASE_IMAGE=… IMAGE_PYTHON=3.13
+BASE_IMAGE ?= public.ecr.aws/lambda/python:3.12
+IMAGE ?= animegan
+IMAGE_PYTHON ?= 3.12
+IMAGE_ARCH ?= x86_64
+FILLED := build/image/.$(IMAGE_PYTHON)-$(IMAGE_ARCH)
+
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: run test lint lint-template local-invoke local-api lock clean
+.PHONY: run test lint lint-template wheelhouse image test-image local-invoke local-api lock clean
 
 run: $(VENV)/.run
 	$(BIN)/animegan convert $(PHOTO) -o out --force
@@ -36,15 +47,30 @@ lint-template: $(LINT)/.done
 	for template in $(TEMPLATES); do $(LINT)/bin/sam validate --lint --template $$template || exit 1; done
 	$(LINT)/bin/checkov --framework cloudformation --quiet --compact --skip-download --file $(TEMPLATES)
 
+wheelhouse: $(FILLED)
+
+$(FILLED): $(addprefix layers/runtime/,requirements.txt torch.sha256 wheelhouse.py) Makefile
+	rm -f build/image/.*-*
+	$(PYTHON) -m layers.runtime.wheelhouse --python $(IMAGE_PYTHON) --arch $(IMAGE_ARCH) \
+		--torch $(TORCH) --torch-index $(TORCH_INDEX)
+	@touch $@
+
+image: wheelhouse
+	docker build --network none --build-arg BASE_IMAGE=$(BASE_IMAGE) --file layers/runtime/Dockerfile --tag $(IMAGE) .
+
+test-image: $(VENV)/.dev $(LINT)/.done
+	PYTHON=$(PYTHON) tests/image/run
+
 # The image as SAM builds it, and the function in it: one event, or the HTTP routes on port 3000. Needs Docker.
 local-invoke local-api: export SAM_CLI_TELEMETRY = 0
-local-invoke: $(LINT)/.done
+local-invoke: wheelhouse $(LINT)/.done
 	$(LINT)/bin/sam build
 	$(LINT)/bin/sam local invoke --event $(EVENT)
 
-local-api: $(LINT)/.done
+local-api: wheelhouse $(LINT)/.done
 	$(LINT)/bin/sam build
-	$(LINT)/bin/sam local start-api
+	infra/local-template .aws-sam/build
+	$(LINT)/bin/sam local start-api --template .aws-sam/build/local.yaml
 
 # Set-up in steps, each done once: torch, the locked packages, the project itself.
 $(VENV)/.torch: Makefile

@@ -1,7 +1,7 @@
 """Fills build/image/ with all that the image is built of, so that the build itself needs no network.
 
     build/image/wheels/     the locked packages and torch's CPU build, for the image's Python, not this one's
-    build/image/wheels/requirements.txt    all of them with their hashes, for pip in the build
+                            with requirements.txt, all of them with their hashes, and that Python's version
     build/image/lib/        the allocator that is preloaded
     build/image/styles/     frozen styles of your own, if any: STYLES_DIR=build/image/styles animegan pull paprika
 
@@ -57,6 +57,7 @@ def fill(python: str, arch: str, torch: str, torch_index: str) -> None:
     download(wheels, python, arch, "--require-hashes", "-r", str(lock))
     download(wheels, python, arch, "--index-url", torch_index, torch)
     (wheels / "requirements.txt").write_text(lock.read_text() + torch_requirement(wheels))
+    (wheels / "python").write_text(python)
     fetch_allocator(arch, INPUTS / "lib")
 
 
