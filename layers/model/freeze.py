@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from layers.model.checkpoint import load_checkpoint
 from layers.model.errors import CheckpointError, FreezeError, StyleNameError
@@ -25,8 +26,10 @@ from layers.model.generator import Generator
 from layers.model.manifest import Manifest, Module, sha256
 from layers.model.parity import SIZES, check_parity, measure
 from layers.model.registry import Style
+from layers.model.strips import Strips
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+IN_STRIPS = ("float32",)  # the others fit into memory as they are, and are faster so
 
 
 def freeze(
@@ -88,8 +91,9 @@ def freeze_style(style: Style, checkpoint: Path | None, out: Path) -> Manifest:
 def _freeze_module(generator: Generator, name: str, into: Path) -> Module:
     path = into / f"{name}.pt"
     dtype = DTYPES[name]
+    own = copy.deepcopy(generator)
+    network: nn.Module = Strips(own).eval() if name in IN_STRIPS else own.to(dtype)
     # Channels-last weights keep their strides as constants, so no convolution reorders them at run time.
-    network = copy.deepcopy(generator).to(dtype)
     network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # absent from torch's stub
     with _torchscript(), torch.no_grad():
         torch.jit.save(torch.jit.freeze(torch.jit.script(network)), path)

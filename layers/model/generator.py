@@ -99,12 +99,16 @@ class Generator(nn.Module):
         self.out_layer = nn.Sequential(nn.Conv2d(32, 3, 1, bias=False), nn.Tanh())  # -> (N, 3, H, W)
 
     def forward(self, x: Tensor) -> Tensor:
-        half = self.block_a(x)
-        quarter = self.block_c(self.block_b(half))
-        half = self.block_d(self._upsample(quarter, half))
-        full = self.block_e(self._upsample(half, x))
+        full = self.block_e(self._upsample(self.at_half(x), x))
         picture: Tensor = self.out_layer(full)
         return picture
+
+    def at_half(self, x: Tensor) -> Tensor:
+        """All but the layers at full size: (N, 3, H, W) -> (N, 128, H/2, W/2)."""
+        half = self.block_a(x)
+        quarter = self.block_c(self.block_b(half))
+        up: Tensor = self.block_d(self._upsample(quarter, half))
+        return up
 
     def _upsample(self, x: Tensor, like: Tensor) -> Tensor:
         if self.align_corners:

@@ -1,4 +1,4 @@
-"""The stack under `sam build`, `sam local invoke` and `sam local start-api`, by the sam of `make lint-template`."""
+"""The stack under `sam build`, `sam local invoke` and `sam local start-api`; sam is that of make lint-template."""
 
 from __future__ import annotations
 
