@@ -11,18 +11,15 @@ from infra.bench import machine, report
 from infra.bench.coldstart import slow_imports
 from infra.bench.container import Sandbox, Size
 
-MB_PER_VCPU = 1769  # AWS Lambda's documentation, "Configure Lambda function memory"
-
 
 def image(args: Namespace) -> int:
     """0 when everything was measured. Raises NotInstalled, BadRequest."""
-    size = Size(args.memory, args.cpus or round(args.memory / MB_PER_VCPU, 1))
-    sandbox = Sandbox(args.image, size)
-    named = images.variants(sandbox, args.variants)
+    sizes = [Size.of(memory) for memory in args.memory]
+    sandbox = Sandbox(args.image, sizes[0])
+    named = images.variants(args.image, sizes, args.variants)
     found = report.Image(
         machine=machine.described(),
         inside=report.inside(sandbox),
-        size=size,
         side=args.side,
         sizes=images.Sizes.of(args.image),
         cold=images.cold_starts(named, args.rounds),

@@ -14,6 +14,7 @@ from typing import Any
 
 from infra.errors import BadRequest, NotInstalled
 
+MB_PER_VCPU = 1769  # AWS Lambda's documentation, "Configure Lambda function memory"
 USER = "993:990"  # who Lambda's sandbox runs as; any that owns nothing would do
 # The runtime interface emulator listens inside the container, so no network is needed to call it.
 CALL = """
@@ -26,16 +27,21 @@ sys.stdout.buffer.write(connection.getresponse().read())
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Of a Lambda function: 1,769 MB have the CPU time of one vCPU."""
+    """Of a Lambda function."""
 
     memory_mb: int
     cpus: float
+
+    @classmethod
+    def of(cls, memory_mb: int) -> Size:
+        """With the CPU time that Lambda gives for it, to a hundredth."""
+        return cls(memory_mb, round(memory_mb / MB_PER_VCPU, 2))
 
     def __str__(self) -> str:
         return f"{self.memory_mb:,} MB, {self.cpus:g} vCPU"
 
 
-SMALL, MEDIUM = Size(1769, 1.0), Size(3008, 1.7)
+SMALL, MEDIUM = Size.of(1769), Size.of(3008)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,15 @@ import base64
 import subprocess
 import time
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
 from infra.bench.coldstart import ColdStart
-from infra.bench.container import Running, Sandbox, docker
+from infra.bench.container import Running, Sandbox, Size, docker
 from infra.errors import BadRequest
+from infra.estimate import GB_SECOND, INVOCATION
 from infra.http_event import post
 
 MIB = 1024 * 1024
@@ -23,11 +24,19 @@ MIB = 1024 * 1024
 class Conversions:
     """Of one photo, warm: one entry per conversion. Milliseconds, MiB, counts."""
 
+    size: Size
     cold_ms: list[float] = field(default_factory=list)  # first invocation, init included, as the caller sees it
     duration: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
     minor_faults: list[float] = field(default_factory=list)
     peak: list[float] = field(default_factory=list)
+
+    def gb_seconds(self) -> float:
+        """Of one conversion, as Lambda bills it: by the millisecond."""
+        return self.size.memory_mb / 1024 * median(self.duration) / 1000
+
+    def usd_per_1000(self) -> float:
+        return 1000 * (self.gb_seconds() * GB_SECOND + INVOCATION)
 
     def measure(self, sandbox: Sandbox, event: Mapping[str, Any], times: int) -> None:
         """One fresh container, one cold and `times` warm conversions in it. Raises BadRequest."""
@@ -74,13 +83,15 @@ def conversion_event(side: int) -> dict[str, Any]:
     return post("/convert", jpeg(side), "image/jpeg", {"format": "jpeg"})
 
 
-def variants(sandbox: Sandbox, extra: list[str]) -> dict[str, Sandbox]:
-    """The image as it is, and once for each of `extra`: NAME=VALUE pairs that are set in it, joined by commas."""
-    named = {"as built": sandbox}
-    for text in extra:
-        said = dict(pair.partition("=")[::2] for pair in text.split(","))
-        named[text] = replace(sandbox, environment={**sandbox.environment, **said})
-    return named
+def variants(image: str, sizes: Sequence[Size], extra: Sequence[str]) -> dict[str, Sandbox]:
+    """The image in each size, as it is and once for each of `extra`: NAME=VALUE pairs, joined by commas."""
+    environments: dict[str, dict[str, str]] = {"": {}}
+    environments |= {text: dict(pair.partition("=")[::2] for pair in text.split(",")) for text in extra}
+    return {
+        " ".join(filter(None, (str(size), text))): Sandbox(image, size, environment=variables)
+        for text, variables in environments.items()
+        for size in sizes
+    }
 
 
 def cold_starts(named: Mapping[str, Sandbox], rounds: int) -> dict[str, ColdStart]:
@@ -94,16 +105,12 @@ def cold_starts(named: Mapping[str, Sandbox], rounds: int) -> dict[str, ColdStar
 
 def conversions(named: Mapping[str, Sandbox], side: int, rounds: int, times: int) -> dict[str, Conversions]:
     """Interleaved by container. Raises BadRequest."""
-    found, event = {name: Conversions() for name in named}, conversion_event(side)
+    found = {name: Conversions(sandbox.size) for name, sandbox in named.items()}
+    event = conversion_event(side)
     for _ in range(rounds):
         for name, sandbox in named.items():
             found[name].measure(sandbox, event, times)
     return found
-
-
-def gb_seconds(memory_mb: int, measured: Conversions) -> float:
-    """Of one warm conversion, as Lambda bills it: by the millisecond."""
-    return memory_mb / 1024 * median(measured.duration) / 1000
 
 
 def _converted(function: Running, event: Mapping[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infra.arguments import Adder, new, positive, whole
+from infra.arguments import MEMORY_MB, Adder, new, whole
 from infra.bench import commands
 
 IMAGE_EPILOG = """\
@@ -27,12 +27,18 @@ def _image(adder: Adder) -> None:
     )
     command.epilog = IMAGE_EPILOG
     add = command.add_argument
-    add("image", nargs="?", default="animegan", metavar="IMAGE", help="default: animegan")
+    add("--image", default="animegan", metavar="NAME", help="default: animegan")
     add("--rounds", type=whole(1), default=5, metavar="N", help="fresh containers of each kind; default 5")
     add("--times", type=whole(1), default=3, metavar="N", help="warm conversions in each; default 3")
     add("--side", type=whole(64, 4096), default=1024, metavar="PIXELS", help="of the square photo; default 1024")
-    add("--memory", type=whole(128, 10_240), default=1769, metavar="MB", help="default 1769")
-    add("--cpus", type=positive, default=None, metavar="N", help="default: what Lambda gives for that memory")
+    add(
+        "--memory",
+        type=whole(*MEMORY_MB),
+        nargs="+",
+        default=[1769],
+        metavar="MB",
+        help="of the function, with the CPUs that Lambda gives for that; default 1769; more than one are compared",
+    )
     add(
         "--with",
         dest="variants",

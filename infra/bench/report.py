@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from statistics import median
 
 from infra.bench.coldstart import ColdStart
-from infra.bench.container import Sandbox, Size
-from infra.bench.image import Conversions, Sizes, gb_seconds
+from infra.bench.container import Sandbox
+from infra.bench.image import Conversions, Sizes
 from infra.bench.table import markdown, pairs, spread
+from infra.estimate import PRICES_OF
 
 MB = 1_000_000
 INSIDE = """
@@ -32,7 +33,6 @@ class Image:
 
     machine: dict[str, str]
     inside: str
-    size: Size
     side: int
     sizes: Sizes
     cold: dict[str, ColdStart]
@@ -45,13 +45,12 @@ class Image:
 
     def _facts(self) -> dict[str, str]:
         bare = next(iter(self.cold.values()))
-        plain = next(iter(self.warm.values()))
         return {
             **self.machine,
-            "in the container": f"{self.inside}, {self.size}",
+            "in the container": self.inside,
             "image": f"{self.sizes.unpacked / MB:,.0f} MB, {self.sizes.compressed / MB:,.0f} MB compressed",
             "init / import torch": f"{bare.ratio():.2f}",
-            "GB-seconds": f"{gb_seconds(self.size.memory_mb, plain):.3f} for {self.side}×{self.side}, warm",
+            "prices": f"{PRICES_OF}, x86",
         }
 
     def _cold(self) -> str:
@@ -89,7 +88,9 @@ class Image:
                 name,
                 *map(spread, (one.cold_ms, one.duration, one.cpu, one.minor_faults)),
                 f"{median(one.peak):,.0f}",
+                f"{one.gb_seconds():.2f}",
+                f"{one.usd_per_1000():.3f}",
             ]
             for name, one in self.warm.items()
         ]
-        return markdown(columns, rows)
+        return markdown([*columns, "GB-s", "USD per 1,000"], rows)
