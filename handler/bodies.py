@@ -21,6 +21,7 @@ from starlette.types import Message, Receive
 from handler.convert import ConversionRequest
 from handler.errors import EmptyImage, InvalidBase64, InvalidParameter, PayloadTooLarge, UnsupportedFormat
 from handler.image import OutputFormat
+from handler.text import shown
 
 ROOM_FOR_PARAMETERS = 64 * 1024  # bytes of a body around the image
 SHOWN = 60  # characters of a wrong value that an error repeats
@@ -48,12 +49,6 @@ class Parameters(BaseModel):
     upscale: bool = Field(False, description="let the result be larger than the photo")
     side_by_side: bool = Field(False, description="photo left, result right")
     face: bool = Field(False, description="paint faces at their own scale; not available yet")
-
-
-class JsonBody(Parameters):
-    """The JSON body of POST /convert."""
-
-    image: str = Field(description="the photo in base64, or as a data URI")
 
 
 P = TypeVar("P", bound=Parameters)
@@ -151,8 +146,8 @@ def validated(given: Mapping[str, Any], model: type[P] = Parameters) -> P:  # ty
 
 def _wrong(error: Any) -> str:
     """The value is repeated only of parameters that are ours: others may be secrets, and errors are logged."""
-    name = ".".join(map(str, error["loc"]))[:SHOWN]
-    value = "" if error["type"] == "extra_forbidden" else f"={str(error['input'])[:SHOWN]}"
+    name = shown(".".join(map(str, error["loc"])), SHOWN)
+    value = "" if error["type"] == "extra_forbidden" else f"={shown(error['input'], SHOWN)}"
     return f"{name}{value}: {error['msg']}"
 
 

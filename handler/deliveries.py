@@ -15,6 +15,7 @@ from handler.notifications import (
     is_test_event,
 )
 from handler.objects import Found, Item, Outcome, numbered, raise_unfinished
+from handler.text import encodable
 
 Event = Mapping[str, Any]
 
@@ -107,7 +108,7 @@ class Queue:
 
     def __init__(self, event: Event) -> None:
         self.items = [
-            Item(str(message.get("messageId")), found)
+            Item(encodable(str(message.get("messageId"))), found)
             for message in event["Records"]
             for found in from_text(message.get("body"))
         ]

@@ -34,6 +34,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from handler.text import encodable
+
 
 class ConversionError(Exception):
     """A conversion that cannot be done. `code` is stable and documented; the message is for a person."""
@@ -45,7 +47,7 @@ class ConversionError(Exception):
     timings: dict[str, float]
 
     def __init__(self, message: str) -> None:
-        super().__init__(message)
+        super().__init__(encodable(message))
         self.timings = {}  # milliseconds per stage until it failed, as in Conversion
 
 

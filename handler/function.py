@@ -42,10 +42,10 @@ class Function:
         available = cpu.vcpus()
         threads = cpu.set_threads(settings.num_threads, available)
         precision = cpu.best_precision(settings.precision)
-        styles = Styles(settings.styles_dir, precision)
-        generator = styles.default(settings.style)
+        self.styles = Styles(settings.styles_dir, precision)
+        generator = self.styles.default(settings.style)
         log = LogLines(vcpus=available, threads=threads)
-        self._converter = Converter(settings, styles, log)
+        self._converter = Converter(settings, self.styles, log)
         self.app: FastAPI = create_app(self._converter, Slots(settings.max_concurrency, settings.max_queue))
         details = {
             "version": __version__,

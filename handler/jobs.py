@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 from urllib.parse import unquote_plus
 
 from handler.errors import UnreadableEvent
-from handler.notifications import text
+from handler.notifications import optional, text
 from handler.objects import Found, Item, Outcome, S3Object, numbered, raise_unfinished
+from handler.text import encodable
 
 Event = Mapping[str, Any]
 RESULT_CHARACTERS = 1000  # of a result in the job's completion report
@@ -24,16 +25,18 @@ class BatchOperations:
         return "invocationSchemaVersion" in event and isinstance(event.get("tasks"), list)
 
     def __init__(self, event: Event) -> None:
-        self._event = event
+        self._version, self._id = (
+            _echoed(event.get(name)) for name in ("invocationSchemaVersion", "invocationId")
+        )
         style = ((event.get("job") or {}).get("userArguments") or {}).get("style")
-        self.items = [Item(str(task.get("taskId")), _task(task, style)) for task in event["tasks"]]
+        self.items = [Item(encodable(str(task.get("taskId"))), _task(task, style)) for task in event["tasks"]]
 
     def answer(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         """One result per task. A key missing from it would be a defect of ours, so it is to be tried again."""
         return {
-            "invocationSchemaVersion": self._event["invocationSchemaVersion"],
+            "invocationSchemaVersion": self._version,
             "treatMissingKeysAs": "TemporaryFailure",
-            "invocationId": self._event.get("invocationId"),
+            "invocationId": self._id,
             "results": [_result(outcome) for outcome in outcomes],
         }
 
@@ -64,14 +67,18 @@ class DistributedMap:
         return results[0] if self._single else {"results": results}
 
 
+def _echoed(value: Any) -> Any:
+    return encodable(value) if isinstance(value, str) else value
+
+
 def _task(task: Mapping[str, Any], style: Any) -> Found:
     try:
         # arn:aws:s3:::bucket; an access point's ARN has no ::: and is itself a bucket's name to S3.
         bucket = task.get("s3Bucket") or text(task.get("s3BucketArn")).rpartition(":::")[2]
         key = unquote_plus(text(task.get("s3Key")))
-        return S3Object(text(bucket), key, task.get("s3VersionId") or None, style=style and text(style))
+        return S3Object(text(bucket), key, optional(task.get("s3VersionId")), style=style)
     except ValueError as error:
-        return UnreadableEvent(f"A task of the job lacks its bucket or key ({error}).")
+        return UnreadableEvent(f"A task of the job names no object ({error}).")
 
 
 def _result(outcome: Outcome) -> dict[str, str]:
@@ -82,13 +89,12 @@ def _result(outcome: Outcome) -> dict[str, str]:
 
 def _map_item(item: Any, common: Mapping[str, Any]) -> Found:
     try:
-        bucket = _either(item, "bucket") or _either(common, "bucket") or ""
+        bucket = optional(_either(item, "bucket") or _either(common, "bucket"))
         style = _either(item, "style") or _either(common, "style")
-        version = _either(item, "versionId") or None
-        etag = _either(item, "etag")
-        return S3Object(str(bucket), text(_either(item, "key")), version, etag, style=style and text(style))
+        version, etag = optional(_either(item, "versionId")), _either(item, "etag")
+        return S3Object(bucket or "", text(_either(item, "key")), version, etag, style=style)
     except (ValueError, AttributeError) as error:
-        return UnreadableEvent(f"An item of the map has no usable key ({error}).")
+        return UnreadableEvent(f"An item of the map names no object ({error}).")
 
 
 def _either(item: Mapping[str, Any], name: str) -> Any:

@@ -8,6 +8,7 @@ and a digest keeps the names apart.
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import PurePosixPath
 
 from handler.image import OutputFormat
@@ -15,6 +16,9 @@ from handler.image import OutputFormat
 KEY_BYTES = 1024  # S3's limit, of UTF-8
 BY_EXTENSION: dict[str, OutputFormat] = {".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp", ".png": "png"}
 EXTENSIONS: dict[OutputFormat, str] = {"jpeg": "jpg", "png": "png", "webp": "webp"}
+MARKED = re.compile(
+    r"~[0-9a-f]{16}\Z"
+)  # a key that ends like a name of ours is marked too, or could be made to be one
 
 
 def format_of(key: str) -> OutputFormat:
@@ -36,7 +40,7 @@ def _under(prefix: str, key: str, ending: str) -> str:
     room = KEY_BYTES - len(f"{prefix}{ending}".encode())
     parts = key.split("/")
     harmless = "/".join("_" if part in ("", ".", "..") else part for part in parts)
-    if harmless == key and len(key.encode()) <= room:
+    if harmless == key and len(key.encode()) <= room and not MARKED.search(key):
         return prefix + key + ending
     mark = "~" + hashlib.sha256(key.encode()).hexdigest()[:16]
     return prefix + harmless.encode()[: room - len(mark)].decode(errors="ignore") + mark + ending

@@ -61,7 +61,7 @@ def from_record(record: Any) -> Found:
         found = S3Object(
             text(bucket),
             text(unquote_plus(said["key"])),
-            said.get("versionId"),
+            optional(said.get("versionId")),
             said.get("eTag"),
             said.get("size"),
         )
@@ -80,7 +80,7 @@ def from_eventbridge(event: Mapping[str, Any]) -> Found:
         found = S3Object(
             text(detail["bucket"]["name"]),
             text(said["key"]),
-            said.get("version-id"),
+            optional(said.get("version-id")),
             said.get("etag"),
             said.get("size"),
         )
@@ -91,8 +91,13 @@ def from_eventbridge(event: Mapping[str, Any]) -> Found:
 
 
 def text(value: Any) -> str:
-    """Raises ValueError for what cannot be a bucket or a key."""
+    """Raises ValueError for what cannot be a bucket, a key or a version."""
     if not isinstance(value, str) or not value:
         raise ValueError(f"{value!r} is no name")
     value.encode()  # raises UnicodeEncodeError, a ValueError, for half of a surrogate pair
     return value
+
+
+def optional(value: Any) -> str | None:
+    """A version, or None where there is none. Raises ValueError for what cannot be one."""
+    return text(value) if value else None

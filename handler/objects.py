@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from handler.errors import ConversionError, Unfinished
+from handler.text import encodable
 
 REPEATED = 3  # failures that an exception names
 
@@ -23,7 +24,7 @@ class S3Object:
     version_id: str | None = None
     etag: str | None = None
     size: int | None = None
-    style: str | None = None  # where a job or a state machine names one
+    style: Any = None  # where a job or a state machine names one; `plan` refuses what is no name
 
     def __str__(self) -> str:
         version = f" (version {self.version_id})" if self.version_id else ""
@@ -91,7 +92,7 @@ class Leave(Exception):
 
     def __init__(self, status: Status, reason: str, output: str | None = None) -> None:
         super().__init__(reason)
-        self.status, self.reason, self.output = status, reason, output
+        self.status, self.reason, self.output = status, encodable(reason), output
 
 
 def numbered(found: Iterable[Found]) -> list[Item]:

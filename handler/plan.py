@@ -7,27 +7,27 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC
-from typing import Any
 
 from handler import __version__
-from handler.bodies import Parameters, validated
+from handler.bodies import Parameters
 from handler.convert import ConversionRequest
-from handler.errors import EmptyImage, InvalidParameter, PayloadTooLarge, UnknownStyle
+from handler.errors import EmptyImage, PayloadTooLarge, UnknownStyle
 from handler.generator import Manifest
-from handler.naming import format_of, output_key
+from handler.naming import output_key
 from handler.objects import Head, S3Object
 from handler.settings import UPLOADS, Settings
+from handler.wishes import Wish, wish
 
-MARKER = ("animegan", "converted")  # on every picture of ours, wherever it is copied to
-OPTIONS = "animegan-options"  # metadata of a photo: parameters of POST /convert as JSON
-SAME = ("source-etag", "source-version", "settings")  # a picture with the same of these need not be made again
+MARKER = ("animegan", "converted")  # on all that is ours, pictures and reports, wherever it is copied to
+PHOTO = ("source-etag", "source-version")  # a picture with the same of these is of the same version of a photo
 DIGITS = 16  # of a digest that tells settings apart, not one that keeps secrets
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`key` is the picture's, `metadata` too."""
+    """`bucket`, `key` and `metadata` are the picture's."""
 
+    source: S3Object
     bucket: str
     key: str
     wanted: Parameters
@@ -39,7 +39,7 @@ class Plan:
 
     def is_made(self, picture: Head) -> bool:
         """Whether a picture is the one that this plan would make."""
-        return all(picture.metadata.get(name) == self.metadata[name] for name in SAME)
+        return is_of(picture, self.metadata) and picture.metadata.get("settings") == self.metadata["settings"]
 
     def is_anothers(self, picture: Head) -> bool:
         """Whether a picture is of a photo with the same key in another bucket."""
@@ -49,6 +49,16 @@ class Plan:
     def is_superseded(self, picture: Head) -> bool:
         """Whether a picture is of a newer version: events come late, and in any order."""
         return picture.metadata.get("source-modified", "") > self.metadata["source-modified"]
+
+    def is_tied(self, picture: Head) -> bool:
+        """Whether a picture is of another version of the same second, which is all that S3's dates tell."""
+        same_second = picture.metadata.get("source-modified") == self.metadata["source-modified"]
+        return same_second and not is_of(picture, self.metadata)
+
+    def is_of(self, photo: Head) -> bool:
+        """Whether this plan is of that version of the photo."""
+        found = origin(self.source, photo)
+        return all(found[name] == self.metadata[name] for name in PHOTO)
 
 
 def output_bucket(source: S3Object, settings: Settings) -> str:
@@ -82,36 +92,40 @@ def check(head: Head, settings: Settings) -> None:
 
 def plan(source: S3Object, head: Head, settings: Settings, styles: Mapping[str, Manifest]) -> Plan:
     """Raises InvalidParameter and UnknownStyle."""
-    wanted = _wanted(source, head, settings)
-    style, format = wanted.style or settings.style, wanted.format or format_of(source.key)
-    if style not in styles:
-        raise UnknownStyle(f"There is no style {style!r} here; there is {', '.join(styles)}.")
-    wanted = wanted.model_copy(update={"style": style, "format": format})
+    wanted = wish(source, head, settings)
+    if wanted.style not in styles:
+        raise UnknownStyle(f"There is no style {wanted.style!r} here; there is {', '.join(styles)}.")
+    parameters = wanted.parameters.model_copy(update={"style": wanted.style, "format": wanted.format})
     metadata = {
         **dict([MARKER]),
         "animegan-version": __version__,
-        "style": style,
-        "settings": _digest(wanted, styles[style], settings.max_side),
+        "style": wanted.style,
+        "settings": _digest(parameters, styles[wanted.style], settings.max_side),
+        **origin(source, head),
+    }
+    target = place(source, wanted, settings)
+    return Plan(source, target.bucket, target.key, parameters, metadata)
+
+
+def place(source: S3Object, wanted: Wish, settings: Settings) -> S3Object:
+    """Where the picture goes."""
+    key = output_key(settings.output_prefix, source.key, wanted.style, wanted.format)
+    return S3Object(output_bucket(source, settings), key)
+
+
+def origin(source: S3Object, head: Head) -> dict[str, str]:
+    """What a picture's metadata say of the photo that it was made of."""
+    return {
         "source-bucket": source.bucket,
         "source-etag": head.etag.strip('"'),
         "source-version": head.version_id or "",
         "source-modified": head.modified.astimezone(UTC).isoformat(),
     }
-    key = output_key(settings.output_prefix, source.key, style, format)
-    return Plan(output_bucket(source, settings), key, wanted, metadata)
 
 
-def _wanted(source: S3Object, head: Head, settings: Settings) -> Parameters:
-    """Whoever planned the job has the last word, then the object's own metadata, then the settings."""
-    try:
-        own: Any = json.loads(head.metadata.get(OPTIONS) or "{}")
-    except ValueError:
-        own = None
-    if not isinstance(own, dict):
-        raise InvalidParameter(f"The object's metadata {OPTIONS} is no JSON object.")
-    fixed = {} if settings.output_format == "auto" else {"format": settings.output_format}
-    asked = {"style": source.style} if source.style else {}
-    return validated({**fixed, **own, **asked})
+def is_of(picture: Head, photo: Mapping[str, str]) -> bool:
+    """Whether a picture was made of the version that `origin` describes, whatever the settings."""
+    return all(picture.metadata.get(name) == photo[name] for name in PHOTO)
 
 
 def _digest(wanted: Parameters, style: Manifest, max_side: int) -> str:

@@ -10,7 +10,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -20,23 +20,24 @@ from handler.accept import FORMATS
 from handler.answers import json_answer
 from handler.bodies import Parameters, json_object, validated
 from handler.converter import Converter
-from handler.errors import NotConfigured, PayloadTooLarge, SourceMissing, UnknownStyle
-from handler.naming import report_key
-from handler.objects import Head, S3Object
-from handler.plan import OPTIONS, output_bucket, plan
+from handler.errors import NotConfigured, PayloadTooLarge, UnknownStyle
+from handler.objects import S3Object
 from handler.settings import UPLOADS
+from handler.upload_status import UploadStatus
+from handler.wishes import OPTIONS
 
 if TYPE_CHECKING:
     from handler.storage import Storage
 
 FORM_SECONDS = 300  # to begin the upload
-LINK_SECONDS = 3600
 BODY_BYTES = 16 * 1024
 ID = re.compile(r"[0-9a-f]{32}")  # 128 random bits, which nobody guesses
 
 
 class Upload(Parameters):
     """The JSON body of POST /uploads."""
+
+    model_config = ConfigDict(defer_build=True)  # conversions over HTTP need none of it
 
     content_type: str = Field(pattern=r"^image/[\w.+-]{1,64}$", description="of the photo, such as image/jpeg")
 
@@ -45,12 +46,7 @@ def upload_routes(converter: Converter) -> APIRouter:
     """The two routes."""
     router, uploads = APIRouter(), Uploads(converter)
 
-    @router.post(
-        "/uploads",
-        summary="Upload a large photo",
-        status_code=201,
-        openapi_extra={"requestBody": {"content": {"application/json": {"schema": Upload.model_json_schema()}}}},
-    )
+    @router.post("/uploads", summary="Upload a large photo", status_code=201)
     async def begin(request: Request) -> Response:
         said = json_object(await _body(request), '{"content_type": "image/jpeg"}')
         form = await run_in_threadpool(uploads.begin, validated(said, Upload))
@@ -67,7 +63,7 @@ def upload_routes(converter: Converter) -> APIRouter:
 
 
 class Uploads:
-    """Raises NotConfigured without UPLOAD_BUCKET, StorageErrors, and UnknownStyle."""
+    """Raises NotConfigured without a bucket that is there, StorageErrors, and UnknownStyle."""
 
     def __init__(self, converter: Converter) -> None:
         self._settings, self._styles = converter.settings, converter.styles
@@ -79,42 +75,16 @@ class Uploads:
             raise UnknownStyle(f"There is no style {wanted.style!r} here; see GET /styles.")
         options = wanted.model_dump(exclude={"content_type", "face"}, exclude_none=True)
         options.setdefault("format", FORMATS.get(wanted.content_type, "png"))
+        options["style"] = wanted.style or self._settings.style  # for good, whatever STYLE is later
         fields = {"Content-Type": wanted.content_type, f"x-amz-meta-{OPTIONS}": json.dumps(options)}
         most = self._settings.max_input_bytes
         url, form = self._storage().form(bucket, _source(bucket, id).key, fields, most, FORM_SECONDS)
         return {"id": id, "url": url, "fields": form, "max_bytes": most, "expires_in": FORM_SECONDS}
 
     def status(self, id: str) -> dict[str, Any]:
-        """`waiting` for the photo, `converting`, `done` with a link, or `failed` with the reason."""
+        """As `upload_status` has it."""
         source = _source(self._bucket(), id)
-        try:
-            head = self._storage().head(source)
-            planned = plan(source, head, self._settings, self._styles.manifests)
-        except SourceMissing:
-            return {"status": "waiting"}
-        except UnknownStyle as gone:
-            return {"status": "failed", "code": gone.code, "detail": str(gone)}
-        picture = self._head(S3Object(planned.bucket, planned.key))
-        if picture and planned.is_made(picture):
-            link = self._storage().link(planned.bucket, planned.key, LINK_SECONDS)
-            return {"status": "done", "url": link, "expires_in": LINK_SECONDS}
-        return self._failure(source, head) or {"status": "converting"}
-
-    def _failure(self, source: S3Object, head: Head) -> dict[str, Any] | None:
-        """What the error report says, unless it is of an earlier upload to the same form."""
-        bucket = output_bucket(source, self._settings)
-        report = S3Object(bucket, report_key(self._settings.output_prefix, source.key))
-        written = self._head(report)
-        if written is None or written.modified < head.modified:
-            return None
-        said = json.loads(b"".join(self._storage().read(report, written, BODY_BYTES)))
-        return {"status": "failed", "code": said["code"], "detail": said["detail"]}
-
-    def _head(self, wanted: S3Object) -> Head | None:
-        try:
-            return self._storage().head(wanted)
-        except SourceMissing:
-            return None
+        return UploadStatus(self._settings, self._styles.manifests, self._storage())(source)
 
     def _bucket(self) -> str:
         if not self._settings.upload_bucket:

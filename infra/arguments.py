@@ -69,5 +69,7 @@ def arn(kind: str) -> Callable[[str], str]:
 
 def suffixes(text: str) -> tuple[str, ...]:
     """`.jpg,png` -> (".jpg", ".png"), in lower case."""
-    named = [part.strip().lower() for part in text.split(",")]
-    return tuple(part if part.startswith(".") else f".{part}" for part in named if part)
+    named = [part for part in (part.strip().lower() for part in text.split(",")) if part.strip(".")]
+    if not named:  # which would let all through
+        raise argparse.ArgumentTypeError(f"{text!r} names no suffix")
+    return tuple(part if part.startswith(".") else f".{part}" for part in named)

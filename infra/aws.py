@@ -34,12 +34,18 @@ class Address:
 
 
 def client(service: str, region: str | None = None) -> Any:
-    """In `region`, else in the environment's."""
+    """In `region`, else in the environment's. Raises boto3's errors, and BadRequest for no address."""
     import boto3
     from botocore.config import Config
+    from botocore.exceptions import BotoCoreError
 
     config = Config(retries={"mode": "standard", "total_max_attempts": 5})
-    return boto3.client(service, region_name=region, config=config)
+    try:
+        return boto3.client(service, region_name=region, config=config)
+    except BotoCoreError:  # some are ValueErrors too
+        raise
+    except ValueError as error:
+        raise BadRequest(_line(f"AWS_ENDPOINT_URL, or AWS_ENDPOINT_URL_… of {service}: {error}")) from error
 
 
 @contextmanager
@@ -51,6 +57,7 @@ def told() -> Iterator[None]:
         NoCredentialsError,
         NoRegionError,
         PartialCredentialsError,
+        ProfileNotFound,
     )
 
     try:
@@ -63,6 +70,8 @@ def told() -> Iterator[None]:
         raise AwsRefused(f"no AWS credentials: {CREDENTIALS}") from error
     except NoRegionError as error:
         raise AwsRefused(f"no AWS region: {REGION}") from error
+    except ProfileNotFound as error:
+        raise AwsRefused(_line(f"AWS_PROFILE: {error}")) from error
     except BotoCoreError as error:
         raise AwsRefused(_line(f"AWS could not be asked: {error}")) from error
 

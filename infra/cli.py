@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -21,6 +22,8 @@ INTERRUPTED, BROKEN_PIPE = 130, 141  # 128 + SIGINT, SIGPIPE, as shells count
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit codes: 0 done, 1 something failed, 2 wrong usage, 130 Ctrl-C, 141 whoever read stdout has gone."""
     args = parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as stderr has it: a terminal may know only ASCII
     try:
         code: int = args.run(args)
         sys.stdout.flush()

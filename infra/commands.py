@@ -95,15 +95,17 @@ def _check_folder(out: Path | None) -> None:
 
 
 def invoke(args: Namespace) -> int:
-    """0 if every invocation went well, 1 on a function error or an HTTP status of 400 or more."""
+    """0 if all went well, 1 on a function error, an HTTP status of 400 or more, or a file that was not written."""
     from infra.invocations import read_event
     from infra.local_s3 import local_s3
 
     if args.out and len(args.events) > 1:
         raise BadRequest("--out takes the picture of one event: give one, or leave --out out")
     events = [read_event(name) for name in args.events]
-    with local_s3(args.s3, progress.plain) if args.s3 else nullcontext():
-        return _invoke(args, events)
+    served = local_s3(args.s3, progress.plain) if args.s3 else nullcontext(list[str]())
+    with served as unwritten:
+        code = _invoke(args, events)
+    return 1 if unwritten else code
 
 
 def _invoke(args: Namespace, events: list[Any]) -> int:

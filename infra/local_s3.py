@@ -27,8 +27,11 @@ THEIRS = ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_IGNORE_CONFIGUR
 
 
 @contextmanager
-def local_s3(folder: Path, say: Say) -> Iterator[None]:
-    """Serve `folder` until the end, then write what is new into it. Raises NotInstalled, BadRequest, OSError."""
+def local_s3(folder: Path, say: Say) -> Iterator[list[str]]:
+    """Serve `folder` until the end, then write what is new into it, however the end came about.
+
+    Gives a list, which then has the keys that could not be written. Raises NotInstalled, BadRequest, OSError.
+    """
     buckets = _buckets(folder)
     try:
         from moto.server import ThreadedMotoServer
@@ -41,9 +44,12 @@ def local_s3(folder: Path, say: Say) -> Iterator[None]:
         _set_environment(f"http://{host}:{port}")
         client = _client()
         before = {bucket.name: _upload(client, bucket) for bucket in buckets}
-        yield
-        for bucket in buckets:
-            _download(client, bucket, before[bucket.name], say)
+        unwritten: list[str] = []
+        try:
+            yield unwritten
+        finally:  # a picture that was made is not lost because of what failed after it, or of Ctrl-C
+            for bucket in buckets:
+                unwritten += _download(client, bucket, before[bucket.name], say)
     finally:
         server.stop()
 
@@ -88,19 +94,27 @@ def _upload(client: Any, bucket: Path) -> dict[str, str]:
     return etags
 
 
-def _download(client: Any, bucket: Path, before: dict[str, str], say: Say) -> None:
-    """Write every object that is new or changed to its file, if there can be such a file below the folder."""
+def _download(client: Any, bucket: Path, before: dict[str, str], say: Say) -> list[str]:
+    """Write every object that is new or changed to its file. Returns the keys for which there can be none."""
+    unwritten: list[str] = []
     pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket.name)
     for said in (said for page in pages for said in page.get("Contents", [])):
         key = said["Key"]
         if before.get(key) == said["ETag"]:
             continue
-        path = bucket / key
-        if key.endswith("/") or not path.resolve().is_relative_to(bucket.resolve()):
-            say(f"s3://{bucket.name}/{shown(key)} was not written: it would lie outside {shown(bucket)}")
-            continue
         try:
+            path = _inside(bucket, key)
             write(path, client.get_object(Bucket=bucket.name, Key=key)["Body"].read())
             say(f"s3://{bucket.name}/{shown(key)} -> {shown(path)}")
         except (OSError, ValueError) as error:
             say(f"s3://{bucket.name}/{shown(key)} was not written: {explained(error)}")
+            unwritten.append(key)
+    return unwritten
+
+
+def _inside(bucket: Path, key: str) -> Path:
+    """The file of an object. Raises ValueError where it would lie outside the folder."""
+    path = bucket / key
+    if key.endswith("/") or not path.resolve().is_relative_to(bucket.resolve()):
+        raise ValueError(f"it would lie outside {shown(bucket)}")
+    return path

@@ -14,7 +14,7 @@ RESPONSE_BYTES = 6_291_556
 
 def check_request(event: Any) -> None:
     """Raises RequestTooLarge for an event that Lambda would refuse to pass on."""
-    if (size := _size(event)) > REQUEST_BYTES:
+    if (size := len(_text(event).encode(errors="surrogatepass"))) > REQUEST_BYTES:  # as escapes, they may come in
         raise RequestTooLarge(
             f"The event has {size:,} bytes; Lambda takes {REQUEST_BYTES:,} (6 MB) and would not make the call. "
             "Send a smaller photo (base64 makes 4 bytes of 3), or pass --no-limits."
@@ -24,8 +24,8 @@ def check_request(event: Any) -> None:
 def marshalled(answer: Any, request_id: str, limits: bool) -> tuple[Any, bool]:
     """(the answer, False), or (an error, True) where it is no JSON or, with `limits`, too large."""
     try:
-        size = _size(answer)
-    except (TypeError, ValueError) as why:
+        size = len(_text(answer).encode())
+    except (TypeError, ValueError) as why:  # also for half of a surrogate pair, which Lambda's runtime cannot send
         return error("Runtime.MarshalError", f"Unable to marshal response: {why}", request_id), True
     if limits and size > RESPONSE_BYTES:
         said = f"Response payload size ({size} bytes) exceeded maximum allowed payload size"
@@ -44,5 +44,6 @@ def timed_out(request_id: str, timeout_s: float) -> dict[str, str]:
     return {"errorType": "Sandbox.Timedout", "errorMessage": why}
 
 
-def _size(value: Any) -> int:
-    return len(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
+def _text(value: Any) -> str:
+    """As Lambda's runtime writes it, since Python 3.12 (awslambdaric/lambda_runtime_marshaller.py)."""
+    return json.dumps(value, ensure_ascii=False)

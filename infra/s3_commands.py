@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from infra import engines, progress, styles
 from infra.aws import Address, client, told
 from infra.backfill import Plan, make_plan
+from infra.durations import Seconds, from_log, measured
 from infra.errors import BadRequest
-from infra.estimate import Seconds, Terms, estimate, from_log, measured
+from infra.estimate import Terms, estimate
 from infra.plan_text import as_text
 from infra.reasons import Chosen
 
@@ -36,7 +37,7 @@ def backfill(args: Namespace) -> int:
         plan = _plan(args, s3, source, settings, manifest)
         said = _said(args, plan, given or _measured(args, settings))
         said |= _start(args, s3, plan, job, manifest) if args.start else _dry(args, plan, job)
-    print(json.dumps(said, indent=2, ensure_ascii=False) if args.json else as_text(said))
+    print(json.dumps(said, indent=2) if args.json else as_text(said))
     return 0
 
 

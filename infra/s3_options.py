@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from infra import s3_commands
-from infra.arguments import MEMORY_MB, Adder, arn, new, positive, suffixes, whole
+from infra.arguments import MEMORY_MB, Adder, arn, new, positive, seconds, suffixes, whole
 
 EPILOG = """\
 Without --start nothing is written to AWS: the bucket is listed, and what would be done is printed. OUTPUT_PREFIX,
@@ -57,7 +57,7 @@ def _estimate(group: s3_commands.Group) -> None:
     from infra.estimate import GB_SECOND
 
     measured = group.add_mutually_exclusive_group().add_argument
-    measured("--seconds-per-picture", type=positive, metavar="S", help="what a conversion takes")
+    measured("--seconds-per-picture", type=seconds, metavar="S", help="what a conversion takes")
     measured("--log", type=Path, metavar="FILE", help="the function's log lines; without both, measured here")
     add = group.add_argument
     add("--memory", type=whole(*MEMORY_MB), default=1769, metavar="MB", help="the function's; default 1769")

@@ -49,6 +49,8 @@ class Fault:
     code: str = ""
     cut: bool = False  # the connection closes half-way through the body
     stall: float = 0.0  # seconds of silence half-way through the body
+    trickle: float = 0.0  # seconds between each twentieth of the body
+    lost: bool = False  # it is forwarded, and the answer never arrives
     length: int = 0  # what a HEAD says instead of the object's
     before: Callable[[], Any] | None = None  # done before the request is forwarded
 
@@ -70,6 +72,15 @@ class Proxy:
         return None
 
 
+class Quiet(ThreadingHTTPServer):
+    """Where clients that went away are no news."""
+
+    daemon_threads = True
+
+    def handle_error(self, *_: Any) -> None:
+        pass
+
+
 @contextmanager
 def proxy(target: str) -> Iterator[Proxy]:
     host, _, port = target.removeprefix("http://").partition(":")
@@ -89,8 +100,12 @@ def proxy(target: str) -> Iterator[Proxy]:
             connection = http.client.HTTPConnection(host, int(port))
             connection.request(self.command, self.path, body, dict(self.headers.items()))
             answer = connection.getresponse()
-            self.send(answer.status, dict(answer.getheaders()), answer.read(), fault)
+            data = answer.read()
             connection.close()
+            if fault and fault.lost:
+                self.close_connection = True
+                return
+            self.send(answer.status, dict(answer.getheaders()), data, fault)
 
         def send(self, status: int, headers: dict[str, str], data: bytes, fault: Fault | None) -> None:
             self.send_response_only(status)
@@ -103,6 +118,9 @@ def proxy(target: str) -> Iterator[Proxy]:
             if self.command == "HEAD":
                 return
             half = len(data) // 2
+            if fault and fault.trickle:
+                self.slowly(data, fault.trickle)
+                return
             self.wfile.write(data[:half])
             if fault and fault.stall:
                 time.sleep(fault.stall)
@@ -111,13 +129,18 @@ def proxy(target: str) -> Iterator[Proxy]:
                 return
             self.wfile.write(data[half:])
 
+        def slowly(self, data: bytes, pause: float) -> None:
+            step = len(data) // 20 + 1
+            for first in range(0, len(data), step):
+                self.wfile.write(data[first : first + step])
+                time.sleep(pause)
+
         do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = answer  # noqa: N815
 
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = Quiet(("127.0.0.1", 0), Handler)
     here.url = f"http://127.0.0.1:{server.server_port}"
     Thread(target=server.serve_forever, daemon=True).start()
     yield here

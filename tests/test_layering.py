@@ -10,9 +10,11 @@ ROOT = Path(__file__).parents[1]
 
 # Lowest first: a module may import from its own line's left and from the lines above.
 ORDER = [
+    ["text"],
     ["errors"],
-    ["settings", "stages", "slots", "events", "objects", "cpu", "tiff", "heif", "icc", "alpha"],
-    ["notifications", "storage"],
+    ["settings", "stages", "slots", "events", "objects", "deadline", "cpu", "tiff", "heif", "icc", "alpha"],
+    ["notifications", "storage_errors"],
+    ["storage"],
     ["deliveries", "jobs"],
     ["envelopes"],
     ["exif", "headers"],
@@ -22,8 +24,12 @@ ORDER = [
     ["image", "generator", "metrics"],
     ["accept", "convert", "naming"],
     ["bodies", "answers"],
-    ["converter", "plan"],
+    ["converter", "wishes"],
+    ["plan"],
+    ["pictures", "upload_status"],
     ["transfer", "uploads"],
+    ["reports"],
+    ["openapi"],
     ["api", "s3"],
     ["function"],
     ["main"],

@@ -12,7 +12,8 @@ import pytest
 
 from handler.function import Function
 from handler.settings import Settings
-from tests.s3_server import ENVIRONMENT, s3_server
+from tests.handler.s3_fakes import Bucket
+from tests.s3_server import ENVIRONMENT, Proxy, proxy, s3_server
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +41,14 @@ def s3_endpoint() -> Iterator[str]:
         for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": url}.items():
             patch.setenv(name, value)
         yield url
+
+
+@pytest.fixture
+def bucket(s3_endpoint: str) -> Bucket:
+    return Bucket(s3_endpoint)
+
+
+@pytest.fixture
+def faulty(s3_endpoint: str) -> Iterator[Proxy]:
+    with proxy(s3_endpoint) as between:
+        yield between

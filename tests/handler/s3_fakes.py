@@ -25,6 +25,7 @@ from handler.settings import Settings
 from handler.storage import CONFIG, Storage
 from tests.events import Context
 
+PATIENT = Config()  # with the function's own timeouts
 FAST = Config(read_timeout=1, retries={"mode": "standard", "total_max_attempts": 2})
 
 
@@ -66,10 +67,10 @@ class Bucket:
         self.s3.create_bucket(Bucket=self.name, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
         self.styles = Negatives()
 
-    def events(self, endpoint: str | None = None, **settings: Any) -> S3Events:
+    def events(self, endpoint: str | None = None, config: Config = FAST, **settings: Any) -> S3Events:
         chosen = Settings(**{**self.settings, **settings})
         converter = Converter(chosen, self.styles, LogLines(vcpus=1, threads=1))  # type: ignore[arg-type]
-        client = boto3.client("s3", endpoint_url=endpoint or self.endpoint, config=CONFIG.merge(FAST))
+        client = boto3.client("s3", endpoint_url=endpoint or self.endpoint, config=CONFIG.merge(config))
         return S3Events(converter, Storage(client))
 
     def put(self, key: str, data: bytes, **more: Any) -> Any:
@@ -89,6 +90,18 @@ def answer(events: S3Events, event: dict[str, Any], context: Any = None) -> dict
     found = envelope(event)
     assert found
     return events(found, context or Context())
+
+
+def status(said: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """(status, code) of each object in a direct envelope's answer."""
+    return [(one["status"], one.get("code")) for one in said["objects"]]
+
+
+def versioned(bucket: Bucket, *data: bytes) -> list[str]:
+    """Version ids of a.jpg, in a bucket that has versions from now on."""
+    on = {"Status": "Enabled"}
+    bucket.s3.put_bucket_versioning(Bucket=bucket.name, VersioningConfiguration=on)
+    return [bucket.put("a.jpg", one)["VersionId"] for one in data]
 
 
 def photo(format: str = "jpg", seed: int = 0, width: int = 48, height: int = 32) -> bytes:

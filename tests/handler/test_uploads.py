@@ -6,8 +6,10 @@ import asyncio
 import base64
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import boto3
 import httpx
 import pytest
 from fastapi import FastAPI
@@ -20,6 +22,7 @@ from handler.slots import Slots
 from handler.storage import storage
 from tests import s3_events as events
 from tests.handler.s3_fakes import Bucket, Negatives, answer, photo, pixels
+from tests.s3_server import Fault, Proxy
 
 
 class Http:
@@ -122,6 +125,37 @@ def test_the_form_is_bound_to_type_size_key_and_parameters(http: Http) -> None:
     assert form["expires_in"] == 300
 
 
+def test_the_style_is_that_of_the_time_when_the_form_was_given_out(http: Http, bucket: Bucket) -> None:
+    form = begin(http)
+    send(form, photo())
+    answer(bucket.events(style="ink"), events.notification(form["fields"]["key"], bucket=bucket.name))
+    assert bucket.keys("anime/") == {f"anime/uploads/{form['id']}/photo.cel.jpg"}
+
+
+@pytest.mark.parametrize("later", [{"max_side": 2048}, {"style": "ink"}])
+def test_what_is_done_stays_done_when_the_settings_change(
+    http: Http, bucket: Bucket, later: dict[str, Any]
+) -> None:
+    form = begin(http)
+    send(form, photo())
+    arrive(bucket, form)
+    said = client(upload_bucket=bucket.name, **later).get(form["status_url"]).json()
+    assert said["status"] == "done"
+
+
+def test_without_the_right_to_list_it_is_waiting_or_converting(
+    bucket: Bucket, faulty: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", faulty.url)
+    denied = client(upload_bucket=bucket.name)
+    form = begin(denied)
+    faulty.faults = [Fault("HEAD", "uploads/", times=2, status=403)]  # of photo and bucket
+    assert denied.get(form["status_url"]).json()["status"] == "waiting"
+    bucket.put(form["fields"]["key"], photo())
+    faulty.faults = [Fault("HEAD", "anime/", times=2, status=403)]  # of picture and report
+    assert denied.get(form["status_url"]).json()["status"] == "converting"
+
+
 def test_ids_are_unguessable_and_others_are_not_found(http: Http) -> None:
     ids = {begin(http)["id"] for _ in range(5)}
     assert len(ids) == 5
@@ -176,8 +210,63 @@ def test_forms_and_links_have_the_address_of_the_region(monkeypatch: pytest.Monk
     assert link.startswith("https://photos.s3.eu-central-1.amazonaws.com/anime/a.jpg?")
 
 
-def test_a_bucket_that_is_missing_is_a_problem_and_no_defect(s3_endpoint: str) -> None:
-    storage.cache_clear()
+def test_a_bucket_that_is_missing_is_told_by_the_name_of_its_setting(bucket: Bucket) -> None:
     said = client(upload_bucket="nobody-has-this-bucket-here").get(f"/uploads/{'0' * 32}")
-    assert said.json()["status"] == "waiting"
-    storage.cache_clear()
+    assert (said.status_code, said.json()["code"]) == (501, "not_configured")
+    assert "UPLOAD_BUCKET" in said.json()["detail"]
+
+
+def test_a_report_that_is_none_of_ours_is_none(http: Http, bucket: Bucket) -> None:
+    id = "0" * 32
+    bucket.put(f"uploads/{id}/photo", photo())
+    for foreign in (b"no json", b"{}", b"[]", b"[" * 5000):
+        bucket.put(f"anime/uploads/{id}/photo.error.json", foreign)
+        assert http.get(f"/uploads/{id}").json()["status"] == "converting"
+
+
+def test_a_photo_whose_own_parameters_are_wrong_has_failed(http: Http, bucket: Bucket) -> None:
+    id = "0" * 32
+    bucket.put(f"uploads/{id}/photo", photo(), Metadata={"animegan-options": "nonsense"})
+    said = http.get(f"/uploads/{id}").json()
+    assert (said["status"], said["code"]) == ("failed", "invalid_parameter")
+
+
+# An environment that boto3 can do nothing with
+
+
+NO_CREDENTIALS = {"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None}
+
+
+@pytest.mark.parametrize(
+    ("variables", "settings", "expected", "told"),
+    [
+        (NO_CREDENTIALS, {}, (503, "storage_unavailable"), "Unable to locate credentials"),
+        ({}, {"upload_bucket": "a b"}, (502, "storage_refused"), 'Invalid bucket name "a b"'),
+        ({"AWS_PROFILE": "nope"}, {}, (501, "not_configured"), "AWS_PROFILE"),
+        ({"AWS_ENDPOINT_URL": "garbage"}, {}, (501, "not_configured"), "AWS_ENDPOINT_URL"),
+        ({"AWS_DEFAULT_REGION": "a b"}, {}, (501, "not_configured"), "AWS_REGION"),
+    ],
+)
+def test_what_boto3_cannot_work_with_is_told_and_is_no_defect(
+    bucket: Bucket,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    variables: dict[str, str | None],
+    settings: dict[str, str],
+    expected: tuple[int, str],
+    told: str,
+) -> None:
+    none = {"AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "x"), "AWS_CONFIG_FILE": str(tmp_path / "x")}
+    for name, value in {**none, **variables}.items():
+        if value is None:
+            monkeypatch.delenv(name)
+        else:
+            monkeypatch.setenv(name, value)
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)  # which knows the environment as it was
+    http = client(**{"upload_bucket": bucket.name, **settings})
+    for said in (
+        http.post("/uploads", json={"content_type": "image/png"}),
+        http.get(f"/uploads/{'0' * 32}"),
+    ):
+        assert (said.status_code, said.json()["code"]) == expected
+        assert told in said.json()["detail"]

@@ -20,7 +20,7 @@ import pytest
 from handler.jobs import BatchOperations
 from handler.objects import S3Object
 from infra.backfill import manifest_line
-from infra.estimate import Terms, estimate, from_log
+from infra.estimate import Terms, estimate
 from tests.infra.conftest import Environment, Run
 from tests.s3_server import ENVIRONMENT, REGION, error_document, s3_server
 
@@ -323,19 +323,6 @@ def test_the_estimate_by_hand() -> None:
     assert estimate(0, Terms(2.0, 1769, 100)).usd == 0
 
 
-def line(duration: float, **more: Any) -> str:
-    return json.dumps({"event": "conversion", "error": None, "Duration": [duration]} | more)
-
-
-def test_seconds_come_from_log_lines_of_conversions_that_went_well(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    noise = ["START", "{torn", "[1]", line(9e9, event="init"), line(9e9, error="x"), line(9e9, Duration=[])]
-    log.write_text("\n".join([*noise, line(1000.0), f"2026-11-30T08:00:00Z\t{line(3000.0)}", line(1200.0)]))
-    assert (from_log(log).value, from_log(log).origin) == (1.2, f"median of 3 conversions, {log}")
-    log.write_text("\n".join([line(1000.0), line(2000.0, fetch_ms=500.0)]))
-    assert (from_log(log).value, from_log(log).origin) == (2.5, f"median of 1 S3 conversion, {log}")
-
-
 def test_the_function_s_own_log_is_understood(animegan: Run, s3: Any, cloud: Environment, tmp_path: Path) -> None:
     event = Path(__file__).parents[2] / "infra" / "events" / "http_v2.json"
     (tmp_path / "log").write_text(animegan("invoke", event, "--repeat", 3).stderr)
@@ -392,6 +379,37 @@ def test_a_job_that_is_refused_and_an_address_that_nobody_answers(
     assert done.stderr.startswith("animegan: AWS could not be asked: Could not connect to the endpoint URL")
 
 
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        ({"AWS_ENDPOINT_URL": "garbage"}, "AWS_ENDPOINT_URL, or AWS_ENDPOINT_URL_… of s3: Invalid endpoint"),
+        ({"AWS_PROFILE": "nope"}, "AWS_PROFILE: The config profile (nope) could not be found"),
+        ({"AWS_DEFAULT_REGION": "a b"}, "AWS could not be asked: Provided region_name 'a b'"),
+    ],
+)
+def test_an_environment_that_boto3_can_do_nothing_with_is_told_by_its_variable(
+    animegan: Run, cloud: Environment, variables: Environment, told: str
+) -> None:
+    done = animegan("s3", "backfill", "s3://photos", *GIVEN, env={**cloud, **variables})
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"animegan: {told}")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("json_too", [("--json",), ()])
+def test_a_terminal_that_knows_only_ascii_gets_escapes(
+    animegan: Run, s3: Any, cloud: Environment, json_too: tuple[str, ...]
+) -> None:
+    put(s3, "写真/😀.jpg")
+    ascii = {**cloud, "PYTHONIOENCODING": "ascii"}
+    done = animegan("s3", "backfill", "s3://photos/写真/😀", *GIVEN, *json_too, env=ascii)
+    assert done.returncode == 0, done.stderr
+    if json_too:
+        assert json.loads(done.stdout)["source"] == "s3://photos/写真/😀"
+    else:
+        assert "s3://photos/\\u5199\\u771f/\\U0001f600" in done.stdout
+
+
 def test_without_credentials_it_says_what_to_set(animegan: Run, cloud: Environment, tmp_path: Path) -> None:
     none = {name: value for name, value in cloud.items() if "KEY" not in name} | {"HOME": str(tmp_path)}
     done = animegan("s3", "backfill", "s3://photos", *GIVEN, env=none)
@@ -401,7 +419,15 @@ def test_without_credentials_it_says_what_to_set(animegan: Run, cloud: Environme
 
 @pytest.mark.parametrize(
     "wrong",
-    [("--function", "animegan"), ("--role", FUNCTION), ("--memory", "0"), ("--seconds-per-picture", "0")],
+    [
+        ("--function", "animegan"),
+        ("--role", FUNCTION),
+        ("--memory", "0"),
+        ("--seconds-per-picture", "0"),
+        ("--seconds-per-picture", "1e300"),
+        ("--suffix", ""),
+        ("--suffix", " , ."),
+    ],
 )
 def test_options_that_make_no_sense_are_wrong_usage(animegan: Run, wrong: tuple[str, str]) -> None:
     done = animegan("s3", "backfill", "s3://photos", *wrong)

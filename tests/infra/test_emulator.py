@@ -151,6 +151,8 @@ def test_a_request_over_six_megabytes_is_refused_before_the_function_is_called(s
         (lambda: "x" * 6_291_556, False, None),
         (lambda: {"body": b"bytes"}, True, "Runtime.MarshalError"),
         (lambda: {"body": b"bytes"}, False, "Runtime.MarshalError"),
+        (lambda: {"reason": "\ud800"}, True, "Runtime.MarshalError"),
+        (lambda: {"reason": "\ud800"}, False, "Runtime.MarshalError"),
     ],
 )
 def test_a_response_must_be_json_of_at_most_six_megabytes(
@@ -159,6 +161,10 @@ def test_a_response_must_be_json_of_at_most_six_megabytes(
     done = emulator(answer(make()), limits=limits)[0].invoke({})
     assert done.function_error is (error is not None)
     assert error is None or done.payload["errorType"] == error
+
+
+def test_half_of_a_surrogate_pair_may_come_in_as_an_escape() -> None:
+    assert emulator(lambda event, context: len(event["key"]))[0].invoke({"key": "\ud800"}).payload == 1
 
 
 def test_without_limits_a_large_request_reaches_the_function() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests import s3_events as events
-from tests.infra.conftest import EVENTS, Run, picture, size
+from tests.infra.conftest import CLI, EVENTS, Environment, Run, picture, size
 
 READY = sorted(EVENTS.glob("s3_*.json"))
 
@@ -96,3 +98,44 @@ def test_every_fixture_of_s3_is_invoked_and_answered(
     done = animegan("invoke", *chosen, "--s3", folder)
     assert len(done.stdout.splitlines()) == len(chosen)
     assert "errorType" not in done.stdout
+
+
+TARGET = Path("photos", "anime", "holiday", "my cat.jpg.cel.jpg")
+
+
+def test_pictures_are_written_although_a_later_event_cannot_be_sent(
+    animegan: Run, folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "large.json").write_text(json.dumps("x" * 7_000_000))
+    done = animegan("invoke", EVENTS / "s3_notification.json", tmp_path / "large.json", "--s3", folder)
+    assert done.returncode == 1
+    assert "6 MB" in done.stderr
+    assert size(folder / TARGET) == (64, 48)
+
+
+def test_pictures_are_written_although_out_gets_none(animegan: Run, folder: Path, tmp_path: Path) -> None:
+    event, out = EVENTS / "s3_notification.json", tmp_path / "out.jpg"
+    done = animegan("invoke", event, "--s3", folder, "--out", out)
+    assert done.returncode == 1
+    assert "the answer has no picture" in done.stderr
+    assert size(folder / TARGET) == (64, 48)
+
+
+def test_pictures_are_written_after_ctrl_c(environment: Environment, folder: Path) -> None:
+    event = EVENTS / "s3_notification.json"
+    command = [*CLI, "invoke", str(event), "--repeat", "100000", "--s3", str(folder)]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as running:
+        assert running.stdout
+        assert running.stdout.readline()  # the first is done
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert size(folder / TARGET) == (64, 48)
+
+
+def test_a_picture_that_cannot_be_written_is_told_and_is_a_failure(animegan: Run, folder: Path) -> None:
+    (folder / "photos" / "anime").write_bytes(b"a file where a folder would have to be")
+    done = animegan("invoke", EVENTS / "s3_notification.json", "--s3", folder)
+    assert json.loads(done.stdout)["converted"] == 1
+    assert "was not written" in done.stderr
+    assert done.returncode == 1
