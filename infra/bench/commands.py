@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
+import tempfile
 from argparse import Namespace
 from dataclasses import asdict
+from pathlib import Path
 
 from infra.bench import image as images
 from infra.bench import machine, report
 from infra.bench.coldstart import slow_imports
 from infra.bench.container import Sandbox, Size
+
+PHOTO = Path(__file__).parents[2] / "docs/images/photo.jpg"
 
 
 def image(args: Namespace) -> int:
@@ -26,5 +32,38 @@ def image(args: Namespace) -> int:
         imports=slow_imports(sandbox),
         warm=images.conversions(named, args.side, args.rounds, args.times),
     )
+    print(json.dumps(asdict(found), indent=2) if args.json else found.as_text())
+    return 0
+
+
+def engine(args: Namespace) -> int:
+    """0 when everything was measured. Raises BadRequest, NotInstalled."""
+    import numpy as np
+
+    from handler import cpu
+    from infra.bench import engine as comparison
+    from infra.bench import engine_report, engines, outside
+    from infra.bench.image import jpeg
+
+    names = [
+        name
+        for name in comparison.available(cpu.best_precision("auto") == "bfloat16")
+        if not args.only or name == engines.REFERENCE or any(text in name for text in args.only)
+    ]
+    threads = args.threads or math.ceil(cpu.vcpus())
+    if not comparison.allocator():
+        print(
+            "animegan: no tcmalloc here (make wheelhouse fetches it): ours runs with the system's malloc",
+            file=sys.stderr,
+        )
+    with tempfile.TemporaryDirectory(prefix="animegan-bench-") as folder:
+        inputs = Path(folder)
+        engines.prepare(inputs, comparison.CHECKPOINT, args.size, bool({*names} & engines.NEEDS.keys()))
+        np.save(inputs / "photos.npy", comparison.photos(args.photos or [PHOTO], args.size))
+        measured = comparison.compare(names, inputs, threads, args.rounds, args.times)
+    surrounding = outside.compare(jpeg(3488), args.size, args.rounds * args.times)
+    found = engine_report.Engines(machine.described(), args.size, threads, measured, surrounding)
+    if args.plot:
+        found.plot(args.plot)
     print(json.dumps(asdict(found), indent=2) if args.json else found.as_text())
     return 0

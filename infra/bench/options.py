@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from infra.arguments import MEMORY_MB, Adder, new, whole
 from infra.bench import commands
 
@@ -10,11 +12,17 @@ Needs docker, an engine that runs, and the image: make image. Containers are lim
 that size: memory, CPU time, read-only, another user, no network, no /dev/shm. Every figure is of fresh containers,
 and what is compared takes turns. --with LD_PRELOAD= measures the image once more without its allocator, and so on.
 """
+ENGINE_EPILOG = """\
+The rivals are in the extra `bench`: .venv/bin/pip install -e '.[bench]'. Those that are not installed, or that
+need instructions this processor lacks, are left out. Ours has tcmalloc preloaded, as in the image, if it is here.
+"""
 
 
 def add(adder: Adder) -> None:
     top = adder.add_parser("bench", help="measure, and print machine and versions", description="Measure.")
-    _image(top.add_subparsers(metavar="COMMAND", required=True))
+    commands_of = top.add_subparsers(metavar="COMMAND", required=True)
+    _image(commands_of)
+    _engine(commands_of)
 
 
 def _image(adder: Adder) -> None:
@@ -47,3 +55,29 @@ def _image(adder: Adder) -> None:
         metavar="NAME=VALUE[,…]",
         help="compare with these variables set; may be repeated",
     )
+
+
+def _engine(adder: Adder) -> None:
+    command = new(
+        adder,
+        "engine",
+        commands.engine,
+        "the network beside the engines one would take instead",
+        "as a JSON object",
+    )
+    command.epilog = ENGINE_EPILOG
+    add = command.add_argument
+    add("--size", type=whole(64, 2048), default=512, metavar="PIXELS", help="of the square picture; default 512")
+    add("--threads", type=whole(1), metavar="N", help="default: as many as there are CPUs")
+    add("--rounds", type=whole(1), default=3, metavar="N", help="fresh processes of each engine; default 3")
+    add("--times", type=whole(1), default=5, metavar="N", help="pictures in each; default 5")
+    add(
+        "--photo",
+        type=Path,
+        action="append",
+        dest="photos",
+        metavar="FILE",
+        help="to compare pictures; repeatable",
+    )
+    add("--only", action="append", metavar="TEXT", help="engines with this in their name, and the reference")
+    add("--plot", type=Path, metavar="FILE.png", help="the medians as bars")
