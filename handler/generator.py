@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import threading
 import time
 import warnings
@@ -27,7 +26,11 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 # What a first call costs over a later one hardly depends on size: after two calls at 64 pixels, a first one at 512
 # takes 7 % more than a second, as after two at 256, which cost half a second of init (docs/performance.md).
 WARM_UP_SIDE = 64
-SMALL_IS_SLOW = 0.5  # at 64 pixels, a pixel takes 1.1 to 1.6 times what it does at 512; half is below all of that
+# Until this machine has shown what it can do: the fastest that was ever measured, 0.22 s for 512×512.
+SECONDS_PER_PIXEL = 0.22 / 512**2
+TELLING = (
+    3  # conversions before what they took counts: one may meet a busy machine, and nobody is refused for that
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +66,30 @@ class FrozenGenerator:
         self._module = _load(folder, *manifest.files[self.precision])
         self.load_seconds = time.perf_counter() - begun
         self.warm_up_seconds = 0.0
-        self.seconds_per_pixel = math.inf  # the least seen yet: what a conversion takes at best
+        self.seconds_per_pixel = SECONDS_PER_PIXEL  # what a conversion takes at best: the least seen
+        self._seen: list[float] = []
 
     def __call__(self, x: Tensor) -> Tensor:
         begun = time.perf_counter()
         with torch.inference_mode():  # per thread, so it has to be here
             y: Tensor = self._module(x.to(DTYPES[self.precision])).float()
-        spent = (time.perf_counter() - begun) / (x.shape[-2] * x.shape[-1])
-        self.seconds_per_pixel = min(self.seconds_per_pixel, spent)
+        self._learn((time.perf_counter() - begun) / (x.shape[-2] * x.shape[-1]))
         return y
 
+    def _learn(self, spent: float) -> None:
+        if len(self._seen) < TELLING:
+            self._seen.append(spent)
+        if len(self._seen) == TELLING:
+            self._seen[0] = self.seconds_per_pixel = min(*self._seen, spent)
+
     def warm_up(self) -> None:
-        """Two calls, which the profiling executor makes slow, and one that tells how fast this machine is."""
+        """Two calls, which the profiling executor makes slow; users get the third."""
         x = torch.zeros(1, 3, WARM_UP_SIDE, WARM_UP_SIDE).to(memory_format=torch.channels_last)
         begun = time.perf_counter()
-        for _ in range(3):
-            self(x)
+        self(x)
+        self(x)
         self.warm_up_seconds = time.perf_counter() - begun
-        self.seconds_per_pixel *= SMALL_IS_SLOW
+        self._seen.clear()
 
 
 def _load(folder: Path, file: str, sha256: str) -> torch.jit.ScriptModule:
@@ -128,11 +137,15 @@ class Styles:
                 "name": name,
                 "title": manifest.title,
                 "licence": manifest.licence,
-                "precision": self._precision if self._precision in manifest.files else "float32",
+                "precision": self.precision(name),
                 "digest": manifest.digest,
             }
             for name, manifest in self.manifests.items()
         ]
+
+    def precision(self, name: str) -> Precision:
+        """What a style is or will be loaded in."""
+        return self._precision if self._precision in self.manifests[name].files else "float32"
 
     def __getitem__(self, name: str) -> FrozenGenerator:
         """Raises UnknownStyle, naming those that there are."""
