@@ -11,6 +11,8 @@ import json
 import threading
 import time
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,14 +25,12 @@ from handler.errors import StyleError, UnknownStyle
 
 SCHEMA_VERSION = 1  # of manifest.json, as layers/model/manifest.py writes it
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-# What a first call costs over a later one hardly depends on size: after two calls at 64 pixels, a first one at 512
-# takes 7 % more than a second, as after two at 256, which cost half a second of init (docs/performance.md).
-WARM_UP_SIDE = 64
+WARM_UP_SIDE = 64  # what a first call costs over a later one hardly depends on size
 # Until this machine has shown what it can do: the fastest that was ever measured, 0.22 s for 512×512.
 SECONDS_PER_PIXEL = 0.22 / 512**2
-TELLING = (
-    3  # conversions before what they took counts: one may meet a busy machine, and nobody is refused for that
-)
+TELLING = 3  # conversions before what they took counts: one may meet a busy machine
+
+as_frozen: Callable[[bool], AbstractContextManager[None]] = torch.jit.optimized_execution  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,9 @@ class FrozenGenerator:
 
     def __call__(self, x: Tensor) -> Tensor:
         begun = time.perf_counter()
-        with torch.inference_mode():  # per thread, so it has to be here
+        # inference_mode is per thread, so it has to be here. A frozen graph is optimised already: to have it profiled
+        # and optimised again makes the first two calls slow, and later ones no faster (docs/performance.md).
+        with torch.inference_mode(), as_frozen(False):
             y: Tensor = self._module(x.to(DTYPES[self.precision])).float()
         self._learn((time.perf_counter() - begun) / (x.shape[-2] * x.shape[-1]))
         return y
@@ -83,10 +85,9 @@ class FrozenGenerator:
             self._seen[0] = self.seconds_per_pixel = min(*self._seen, spent)
 
     def warm_up(self) -> None:
-        """Two calls, which the profiling executor makes slow; users get the third."""
+        """One call: the first loads and prepares what later ones use."""
         x = torch.zeros(1, 3, WARM_UP_SIDE, WARM_UP_SIDE).to(memory_format=torch.channels_last)
         begun = time.perf_counter()
-        self(x)
         self(x)
         self.warm_up_seconds = time.perf_counter() - begun
         self._seen.clear()
