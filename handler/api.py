@@ -52,16 +52,18 @@ def create_app(converter: Converter, slots: Slots) -> FastAPI:
     @app.post("/convert", summary="Convert a photo", response_class=Response)
     async def convert(request: Request) -> Response:
         as_image, format = wanted_image(request.headers.get("accept", ""))
+        answer = _picture if as_image else _document
         caller = _caller(request)
         try:
             wanted = await reader.read(request)
             wanted = replace(wanted, format=wanted.format or format, max_output_bytes=_limit(request, converter))
+            if found := converter.cached(wanted, caller):  # here and now: it takes neither a slot nor its turn
+                return answer(found)
             future = slots.submit(lambda queued: converter(wanted, caller, queued))
         except ConversionError as refused:
             converter.refuse(refused, caller)
             raise
-        done = await asyncio.wrap_future(future)
-        return _picture(done) if as_image else _document(done)
+        return answer(await asyncio.wrap_future(future))
 
     @app.get("/styles", summary="The styles that there are")
     async def styles() -> Response:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from handler import image
+from handler import cache, image
 from handler.convert import Conversion, ConversionRequest, convert
 from handler.errors import ConversionError, InternalError, OutOfTime
 from handler.generator import FrozenGenerator, Styles
@@ -32,16 +32,32 @@ class Converter:
 
     def __init__(self, settings: Settings, styles: Styles, log: LogLines) -> None:
         self.settings, self.styles, self.log = settings, styles, log
+        self.cache = cache.Cache(cache.bound(settings.cache_bytes))
         self._cold = True
 
     def __call__(self, request: ConversionRequest, caller: Caller, queued: float = 0.0) -> Conversion:
         """Convert. Raises ConversionError only: a defect of ours becomes InternalError with its cause."""
-        stages = Stages(queued)
+        return self._answer(request, caller, Stages(queued), None)
+
+    def cached(self, request: ConversionRequest, caller: Caller) -> Conversion | None:
+        """What the same request gave before, at once and with its log line; else None, and no line yet."""
+        stages = Stages()  # the hash is part of what it takes
+        found = self.cache.get(self._key(request))
+        return self._answer(request, caller, stages, found) if found else None
+
+    def refuse(self, error: ConversionError, caller: Caller) -> None:
+        """Leave the log line of a conversion that never began: its request was wrong, or all slots were taken."""
+        details = {**caller.properties, "error_message": str(error)}
+        self.log.conversion(Stages(), "unknown", caller.source, 0, error.code, details)
+
+    def _answer(
+        self, request: ConversionRequest, caller: Caller, stages: Stages, found: Conversion | None
+    ) -> Conversion:
         said: dict[str, Any] = {**caller.properties, "cold_start": self._cold, "input_bytes": len(request.data)}
         self._cold = False
         error: ConversionError | None = None
         try:
-            return self._convert(request, caller, stages, said)
+            return self._picture(request, caller, stages, said, found)
         except ConversionError as expected:
             error = expected
             raise
@@ -54,23 +70,42 @@ class Converter:
                 error.timings = stages.timings()
             self._log(request, caller, stages, error, said)
 
-    def refuse(self, error: ConversionError, caller: Caller) -> None:
-        """Leave the log line of a conversion that never began: its request was wrong, or all slots were taken."""
-        details = {**caller.properties, "error_message": str(error)}
-        self.log.conversion(Stages(), "unknown", caller.source, 0, error.code, details)
-
-    def _convert(
-        self, request: ConversionRequest, caller: Caller, stages: Stages, said: dict[str, Any]
+    def _picture(
+        self,
+        request: ConversionRequest,
+        caller: Caller,
+        stages: Stages,
+        said: dict[str, Any],
+        found: Conversion | None,
     ) -> Conversion:
+        """`said` gets what the log line says of it, also where it fails in the middle."""
         header = image.check(request.data, self.settings.max_input_bytes, self.settings.max_input_pixels)
         said |= {"input_format": header.format, "input_width": header.width, "input_height": header.height}
-        generator = self.styles[request.style]
-        said |= {"precision": generator.precision}
-        self._plan(header, request, generator, caller)
-        done = convert(request, header, generator, self.settings.max_side, stages)
+        key = self._key(request)
+        if found := found or self.cache.get(key):
+            said |= self.cache.counted(hit=True)
+            done = replace(found, timings=stages.timings())
+        else:
+            done = self._convert(request, header, caller, stages, said)
+            self.cache.put(key, done)
         said |= {"output_format": done.format, "output_width": done.width, "output_height": done.height}
         said |= {"output_bytes": len(done.data), "warnings": list(done.warnings)}
         return done
+
+    def _convert(
+        self, request: ConversionRequest, header: Header, caller: Caller, stages: Stages, said: dict[str, Any]
+    ) -> Conversion:
+        generator = self.styles[request.style]
+        said |= {"precision": generator.precision, **self.cache.counted(hit=False)}
+        self._plan(header, request, generator, caller)
+        return convert(request, header, generator, self.settings.max_side, stages)
+
+    def _key(self, request: ConversionRequest) -> Hashable:
+        """None where nothing is kept, or the style is none of ours."""
+        style = self.styles.manifests.get(request.style)
+        if not self.cache.most_bytes or not style:
+            return None
+        return cache.key(request, style.digest, self.styles.precision(request.style), self.settings.max_side)
 
     def _plan(
         self, header: Header, request: ConversionRequest, generator: FrozenGenerator, caller: Caller

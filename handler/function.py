@@ -50,6 +50,7 @@ class Function:
         details = {
             "version": __version__,
             "precision": generator.precision,
+            "cache_limit": self._converter.cache.most_bytes,
             "import_ms": milliseconds(imported - begun),
             "load_ms": milliseconds(generator.load_seconds),
             "warm_up_ms": milliseconds(generator.warm_up_seconds),

@@ -71,7 +71,7 @@ class FrozenGenerator:
 
     def __call__(self, x: Tensor) -> Tensor:
         begun = time.perf_counter()
-        # inference_mode is per thread, so it has to be here. A frozen graph is optimised already: to have it profiled
+        # inference_mode is per thread, so it has to be here. A frozen graph is optimised; to have it profiled
         # and optimised again makes the first two calls slow, and later ones no faster (docs/performance.md).
         with torch.inference_mode(), as_frozen(False):
             y: Tensor = self._module(x.to(DTYPES[self.precision])).float()

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, NonNegativeInt, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings
 
 from handler.errors import SettingsError
@@ -43,6 +43,9 @@ class Settings(BaseSettings):
     num_threads: Literal["auto"] | int = Field(default="auto", description="threads of one conversion")
     max_concurrency: int = Field(default=1, ge=1, le=64, description="conversions at a time in one process")
     max_queue: int = Field(default=32, ge=0, description="conversions that may wait for a slot")
+    cache_bytes: Literal["auto"] | NonNegativeInt = Field(
+        default="auto", description="most that pictures kept for the same request again may take; 0 keeps none"
+    )
     output_bucket: str = Field(default="", description="where pictures of S3 objects go; the source's without it")
     upload_bucket: str = Field(default="", description="where POST /uploads lets clients put photos")
     output_prefix: str = Field(default="anime/", description="first part of their keys; marks them as ours")

@@ -23,7 +23,7 @@ ORDER = [
     ["decoders"],
     ["image", "generator", "metrics"],
     ["accept", "convert", "naming"],
-    ["bodies", "answers"],
+    ["bodies", "answers", "cache"],
     ["converter", "wishes"],
     ["plan"],
     ["pictures", "upload_status"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from infra.arguments import MEMORY_MB, Adder, new, whole
-from infra.bench import commands
+from infra.bench import commands, endurance
 
 IMAGE_EPILOG = """\
 Needs docker, an engine that runs, and the image: make image. Containers are limited as Lambda limits a function of
@@ -23,6 +23,7 @@ def add(adder: Adder) -> None:
     commands_of = top.add_subparsers(metavar="COMMAND", required=True)
     _image(commands_of)
     _engine(commands_of)
+    endurance.add(commands_of)
 
 
 def _image(adder: Adder) -> None:

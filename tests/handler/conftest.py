@@ -18,7 +18,8 @@ from tests.s3_server import ENVIRONMENT, Proxy, proxy, s3_server
 
 @pytest.fixture(scope="session")
 def settings(frozen_styles: Path) -> Settings:
-    return Settings(styles_dir=frozen_styles, num_threads=1, precision="float32")
+    # No cache: tests convert the same photo again and again, to see what a conversion does.
+    return Settings(styles_dir=frozen_styles, num_threads=1, precision="float32", cache_bytes=0)
 
 
 @pytest.fixture(scope="session")

@@ -48,6 +48,9 @@ class Negatives:
         self.generator = Negative()
         self.manifests = {name: Manifest(name, name.title(), "MIT", name * 4, {}) for name in ("cel", "ink")}
 
+    def precision(self, name: str) -> str:
+        return self.generator.precision
+
     def __getitem__(self, name: str) -> Negative:
         if name not in self.manifests:
             raise UnknownStyle(f"There is no style {name!r} here.")

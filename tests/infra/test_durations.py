@@ -19,6 +19,7 @@ def line(duration: Any, **more: Any) -> str:
 def test_seconds_come_from_log_lines_of_conversions_that_went_well(tmp_path: Path) -> None:
     log = tmp_path / "log"
     noise = ["START", "{torn", "[1]", line(9e9, event="init"), line(9e9, error="x"), line(9e9, Duration=[])]
+    noise.append(line(0.1, cache="hit"))
     log.write_text("\n".join([*noise, line(1000.0), f"2026-11-30T08:00:00Z\t{line(3000.0)}", line(1200.0)]))
     assert (from_log(log).value, from_log(log).origin) == (1.2, f"median of 3 conversions, {log}")
     log.write_text("\n".join([line(1000.0), line(2000.0, fetch_ms=500.0)]))

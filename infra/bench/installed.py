@@ -1,0 +1,13 @@
+"""What the extra `bench` brings, asked for before a measurement and not after it."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from infra.errors import NotInstalled
+
+
+def require(*packages: str) -> None:
+    """Raises NotInstalled, naming those that are not there."""
+    if missing := [package for package in packages if not find_spec(package)]:
+        raise NotInstalled(f"this needs {' and '.join(missing)}: pip install 'animegan-lambda[bench]'")
