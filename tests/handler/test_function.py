@@ -248,6 +248,8 @@ heavy = {"boto3", "botocore.client", "PIL", "pandas", "matplotlib", "torchvision
          "layers", "infra", "pillow_heif", "skimage", "scipy", "rich", "moto",
          "handler.openapi", "handler.s3", "handler.storage"}
 print(*sorted(heavy & set(sys.modules)), file=sys.stderr)
+import gc
+assert gc.isenabled(), "garbage is not collected"
 print(lambda_handler({"warmup": True}, None), file=sys.stderr)
 """
 
