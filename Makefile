@@ -70,7 +70,7 @@ local-invoke: wheelhouse $(LINT)/.done
 local-api: wheelhouse $(LINT)/.done
 	$(LINT)/bin/sam build
 	infra/local-template .aws-sam/build
-	$(LINT)/bin/sam local start-api --template .aws-sam/build/local.yaml
+	$(LINT)/bin/sam local start-api --template .aws-sam/build/local.yaml --config-file $(CURDIR)/samconfig.toml
 
 # Set-up in steps, each done once: torch, the locked packages, the project itself.
 $(VENV)/.torch: Makefile

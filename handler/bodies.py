@@ -136,7 +136,7 @@ def validated(given: Mapping[str, Any], model: type[P] = Parameters) -> P:  # ty
     try:
         said = model.model_validate(dict(islice(given.items(), MOST_GIVEN)))
     except ValidationError as error:
-        known = ", ".join(model.model_fields)
+        known = ", ".join(name for name in model.model_fields if name != "face")
         wrong = "; ".join(map(_wrong, error.errors(include_url=False)[:MOST_SHOWN]))
         raise InvalidParameter(f"{wrong}. Parameters are {known}.") from None
     if said.face:

@@ -13,6 +13,7 @@ from handler.errors import SettingsError
 
 MIB = 1024 * 1024
 PREFIX_BYTES = 256  # of the 1,024 that an S3 key may have
+NAMESPACE = r"^[A-Za-z0-9._#][A-Za-z0-9._/#-]{0,254}$"  # what CloudWatch takes; else it drops metrics in silence
 UPLOADS = "uploads/"  # where POST /uploads puts photos
 
 # Lambda refuses a synchronous response over 6 MB (6,291,556 bytes, Lambda quotas); base64 makes 4 bytes of
@@ -53,8 +54,18 @@ class Settings(BaseSettings):
         default="auto", description="of pictures of S3 objects"
     )
     source_bucket: str = Field(default="", description="bucket of Distributed Map items that name none")
+    powertools_metrics_namespace: str = Field(
+        default="AnimeGAN", pattern=NAMESPACE, description="CloudWatch namespace of the metrics"
+    )
     error_reports: bool = Field(default=False, description="put a JSON object where a picture could not be made")
     force: bool = Field(default=False, description="convert S3 objects again whose picture is there already")
+
+    @field_validator("powertools_metrics_namespace")
+    @classmethod
+    def _is_not_amazons(cls, namespace: str) -> str:
+        if namespace.startswith("AWS/"):
+            raise ValueError("AWS/ is CloudWatch's own: take a name such as AnimeGAN")
+        return namespace
 
     @field_validator("output_prefix")
     @classmethod

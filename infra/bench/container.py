@@ -1,6 +1,7 @@
 """The function's image under Docker, with Lambda's limits: memory, CPU time, read-only, another user, no /dev/shm.
 
-The `docker` command is called, not its API: it is what the README asks for, and people can repeat what they see.
+One call at a time: the emulator crashes where Lambda would start another environment. The `docker` command is
+called, not its API: it is what the README asks for, and people can repeat what they see.
 """
 
 from __future__ import annotations

@@ -270,6 +270,11 @@ def test_the_entry_module_imports_nothing_that_an_invocation_does_not_need(froze
     ("variables", "named"),
     [
         ({"MAX_SIDE": "big", "PRECISION": "int8"}, ["MAX_SIDE='big'", "PRECISION='int8'"]),
+        (
+            {"POWERTOOLS_METRICS_NAMESPACE": "AWS/Bad"},
+            ["POWERTOOLS_METRICS_NAMESPACE='AWS/Bad'", "CloudWatch's own"],
+        ),
+        ({"POWERTOOLS_METRICS_NAMESPACE": ":"}, ["POWERTOOLS_METRICS_NAMESPACE=':'"]),
         ({"STYLES_DIR": "/nowhere/at/all"}, ["no frozen style in /nowhere/at/all"]),
     ],
 )

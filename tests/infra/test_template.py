@@ -143,4 +143,4 @@ def test_the_documents_list_every_setting_with_its_default() -> None:
     for name, default in Settings.from_environment().model_dump(exclude={"styles_dir"}).items():
         cell = rows[name.upper()]
         said = cell.strip("`").replace(",", "") if cell[0] in "`0123456789" else ""  # prose, where there is none
-        assert said == str(default).lower(), name
+        assert said.lower() == str(default).lower(), name
