@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -83,3 +84,8 @@ def fake_function(event: dict[str, Any], context: Any) -> dict[str, Any]:
         "warnings": ["Odd."],
     }
     return {"statusCode": 200, "headers": {}, "body": json.dumps(said), "isBase64Encoded": False}
+
+
+def heed_ctrl_c() -> None:
+    """For a new process: what a shell starts in the background, such as these tests, ignores SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
