@@ -44,7 +44,7 @@ class Function:
         precision = cpu.best_precision(settings.precision)
         self.styles = Styles(settings.styles_dir, precision)
         generator = self.styles.default(settings.style)
-        log = LogLines(vcpus=available, threads=threads)
+        log = LogLines(vcpus=available, threads=threads, namespace=settings.powertools_metrics_namespace)
         self._converter = Converter(settings, self.styles, log)
         self.app: FastAPI = create_app(self._converter, Slots(settings.max_concurrency, settings.max_queue))
         details = {

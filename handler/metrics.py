@@ -28,7 +28,7 @@ class LogLines:
     vcpus: float
     threads: int
     function_name: str = field(default_factory=lambda: os.environ.get("AWS_LAMBDA_FUNCTION_NAME", "animegan"))
-    namespace: str = field(default_factory=lambda: os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "AnimeGAN"))
+    namespace: str = "AnimeGAN"
 
     def conversion(
         self,

@@ -36,6 +36,7 @@ def measured(memory_mb: int, style: str | None) -> Seconds:
     """The median of a few conversions here, through the real function. Raises what starting it raises."""
     import io
 
+    from infra.bench.made_up import jpeg
     from infra.emulator import Emulator, lambda_environment
     from infra.http_event import post
 
@@ -43,21 +44,11 @@ def measured(memory_mb: int, style: str | None) -> Seconds:
     os.environ["CACHE_BYTES"] = "0"  # the same photo each time
     log = io.StringIO()
     emulator = Emulator(memory_mb=memory_mb, limits=False, log=log)
-    event = post("/convert", _photo(), "image/jpeg", {"style": style} if style else {})
+    event = post("/convert", jpeg(*MEASURED_SIZE), "image/jpeg", {"style": style} if style else {})
     for _ in range(MEASURED):
         emulator.invoke(event)
     width, height = MEASURED_SIZE
     return _median(log.getvalue().splitlines(), f"a photo of {width}×{height} made up here, on this machine")
-
-
-def _photo() -> bytes:
-    import cv2
-    import numpy as np
-
-    width, height = MEASURED_SIZE
-    small = np.random.default_rng(0).integers(0, 256, (height // 16, width // 16, 3), np.uint8)
-    pixels = cv2.resize(small, MEASURED_SIZE, interpolation=cv2.INTER_CUBIC)
-    return bytes(cv2.imencode(".jpg", pixels)[1].tobytes())
 
 
 def _median(lines: Iterable[str], where: str) -> Seconds:

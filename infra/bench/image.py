@@ -13,6 +13,7 @@ from typing import Any
 
 from infra.bench.coldstart import ColdStart
 from infra.bench.container import Running, Sandbox, Size, docker
+from infra.bench.made_up import jpeg
 from infra.errors import BadRequest
 from infra.estimate import GB_SECOND, INVOCATION
 from infra.http_event import post
@@ -56,7 +57,7 @@ class Conversions:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Of the image: bytes unpacked, as layers compressed by gzip, and of its base unpacked (if that is here)."""
+    """Of the image in bytes: unpacked, and as layers compressed by gzip."""
 
     unpacked: int
     compressed: int
@@ -68,20 +69,8 @@ class Sizes:
         return cls(unpacked, _compressed(image))
 
 
-def jpeg(side: int) -> bytes:
-    """A photo-like picture, side × side: coarse colours with fine noise, always the same."""
-    import cv2
-    import numpy as np
-
-    random = np.random.default_rng(0)
-    small = random.integers(0, 256, (side // 32, side // 32, 3), np.uint8)
-    pixels = cv2.resize(small, (side, side), interpolation=cv2.INTER_CUBIC)
-    noisy = np.clip(pixels + random.normal(0, 6, pixels.shape), 0, 255).astype(np.uint8)
-    return bytes(cv2.imencode(".jpg", noisy)[1].tobytes())
-
-
 def conversion_event(side: int) -> dict[str, Any]:
-    return post("/convert", jpeg(side), "image/jpeg", {"format": "jpeg"})
+    return post("/convert", jpeg(side, side), "image/jpeg", {"format": "jpeg"})
 
 
 def variants(image: str, sizes: Sequence[Size], extra: Sequence[str]) -> dict[str, Sandbox]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from infra.bench.clients import Answer, Phase
-from infra.bench.image import jpeg
+from infra.bench.made_up import jpeg
 from infra.bench.queueing import waits
 from infra.bench.server import Arrangement, Server
 from infra.errors import BadRequest
@@ -63,7 +63,7 @@ class Load:
 
     def measure(self, arrangements: Sequence[Arrangement], say: Callable[[str], None]) -> list[Measured]:
         """Raises BadRequest where a server does not start, or nothing comes of it."""
-        photo = jpeg(self.side)
+        photo = jpeg(self.side, self.side)
         found = [Measured(arrangement) for arrangement in arrangements]
         with tempfile.TemporaryDirectory(prefix="animegan-bench-") as folder, ExitStack() as stack:
             servers = [stack.enter_context(one.served(self.queue, Path(folder))) for one in arrangements]

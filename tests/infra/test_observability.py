@@ -19,9 +19,8 @@ Line = dict[str, Any]
 
 
 @pytest.fixture
-def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[Line]:
+def lines(capsys: pytest.CaptureFixture[str]) -> list[Line]:
     """One log line of each kind, with everything that it can have."""
-    monkeypatch.delenv("POWERTOOLS_METRICS_NAMESPACE", raising=False)
     log, stages = LogLines(vcpus=1, threads=1, function_name=FUNCTION), Stages(queued=0.1)
     for name in TIMED:
         with stages(name):
