@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -205,3 +208,11 @@ def test_the_time_per_pixel_is_the_least_seen_once_three_conversions_have_told(f
         generator(large)
     assert generator.seconds_per_pixel <= told
     assert 0 < generator.seconds_per_pixel < 1
+
+
+@pytest.mark.parametrize(("given", "kept"), [({}, "256"), ({"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64"}, "64")])
+def test_kernels_kept_by_a_process_are_bounded_unless_the_user_says_how(given: dict[str, str], kept: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ONEDNN_")} | given
+    program = "import os, handler; print(os.environ['ONEDNN_PRIMITIVE_CACHE_CAPACITY'])"
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == kept
