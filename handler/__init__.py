@@ -11,7 +11,7 @@ IMPORTED = time.perf_counter()  # as good as the start of init: nothing of ours 
 os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", os.environ.get("MAX_INPUT_PIXELS", "50000000"))
 os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")  # what is wrong with a photo goes to its sender, not stderr
 
-# Read when NumPy and torch are loaded. A process's kernels are kept for ever up to the first, and photos come in many
-# sizes; the second is threads that nothing here uses (docs/performance.md has what both cost).
+# Read when NumPy and torch are loaded. A process's kernels are kept for ever up to the first, and photos come in
+# many sizes; the second is threads that nothing here uses (docs/performance.md has what both cost).
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
