@@ -43,10 +43,11 @@ class Batch:
         out: Path | None,
         parameters: Mapping[str, str],
         force: bool = False,
+        is_stale: Callable[[Photo, Path], bool] = lambda photo, target: False,
     ) -> None:
-        """`parameters` are those of POST /convert."""
+        """`parameters` are those of POST /convert. What is there is kept, but for `force` and `is_stale`."""
         self._start, self._found = start, found
-        self._parameters, self._force = parameters, force
+        self._parameters, self._force, self._is_stale = parameters, force, is_stale
         self._targets = Targets(found.photos, out, parameters.get("format"))
 
     def __len__(self) -> int:
@@ -60,16 +61,17 @@ class Batch:
         for path, why in self._found.bad:
             yield Outcome.failed(path, "unreadable", why)
         for photo in self._found.photos:
-            yield self._one(photo)
+            yield self.one(photo)
 
     @cached_property
     def _emulator(self) -> Emulator:
         return self._start()
 
-    def _one(self, photo: Photo) -> Outcome:
+    def one(self, photo: Photo) -> Outcome:
+        """What becomes of one of the photos. Raises what starting the function raises."""
         try:
             target = self._targets.claim(photo)
-            if self._exists(target):
+            if self._is_kept(photo, target):
                 return Outcome.exists(photo.path, target)
             data = _read(photo.path)
         except Taken as error:
@@ -83,7 +85,7 @@ class Batch:
     def _save(self, photo: Photo, answer: dict[str, Any]) -> Outcome:
         try:
             target = self._targets.claim(photo, answer["format"])
-            if self._exists(target):
+            if self._is_kept(photo, target):
                 return Outcome.exists(photo.path, target)
             write(target, base64.b64decode(answer["image"]))
         except Taken as error:
@@ -93,8 +95,8 @@ class Batch:
         told = {key: answer[key] for key in ("format", "width", "height", "style", "timings")}
         return Outcome(str(photo.path), "converted", str(target), warnings=tuple(answer["warnings"]), **told)
 
-    def _exists(self, target: Path) -> bool:
-        return not self._force and os.path.lexists(target)
+    def _is_kept(self, photo: Photo, target: Path) -> bool:
+        return os.path.lexists(target) and not self._force and not self._is_stale(photo, target)
 
 
 def _read(path: Path) -> bytes:

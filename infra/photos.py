@@ -27,6 +27,8 @@ EXTENSIONS = tuple(
 SIGNATURES = re.compile(
     rb"\xff\xd8\xff|\x89PNG\r\n\x1a\n|GIF8[79]a|RIFF.{4}WEBP|.{4}ftyp(?:avif|avis|heic|heix|mif1|msf1)", re.DOTALL
 )
+# What browsers, copying programs and editors call a file until it is whole; it has a photo's first bytes already.
+UNFINISHED = re.compile(r".*(?:~|\.(?:part|partial|crdownload|download|filepart|tmp|temp))", re.IGNORECASE)
 NOT_A_FILE = "not a regular file"
 HEAD_BYTES = 64  # the signatures are shorter
 
@@ -56,19 +58,25 @@ def find(paths: Sequence[Path], out: Path | None) -> Found:
     What is missing or unreadable comes back in `bad`.
     """
     found = Found()
+    check_apart(paths, out)
     for path in paths:
         if os.path.isdir(path):  # not Path's, which raises where a folder on the way is closed
-            if out is not None and _same(path, out):
-                raise BadRequest(
-                    f"{shown(out)} is both searched for photos and to be written to: choose another -o folder, "
-                    "or leave it out to get NAME.anime.* beside each photo"
-                )
             _search(path, out, found)
         else:
             _take(found, path, Path(path.name))
     _drop_repeated(found)
     _drop_results(found)
     return found
+
+
+def check_apart(paths: Sequence[Path], out: Path | None) -> None:
+    """Raises BadRequest where `out` is one of the folders to search: results could not be told from photos."""
+    for path in paths:
+        if out is not None and os.path.isdir(path) and _same(path, out):
+            raise BadRequest(
+                f"{shown(out)} is both searched for photos and to be written to: choose another -o folder, "
+                "or leave it out to get NAME.anime.* beside each photo"
+            )
 
 
 def _drop_repeated(found: Found) -> None:
@@ -88,16 +96,18 @@ def _drop_results(found: Found) -> None:
 
 
 def _search(folder: Path, out: Path | None, found: Found) -> None:
-    for path in _files(folder, out, found):
-        if why := _why_left(path):
+    for path in files(folder, out, found.bad):
+        if why := why_left(path):
             found.left[why] += 1
         else:
             _take(found, path, path.relative_to(folder))
 
 
-def _files(folder: Path, out: Path | None, found: Found) -> Iterator[Path]:
+def files(folder: Path, out: Path | None, bad: list[tuple[Path, str]]) -> Iterator[Path]:
+    """Every file below `folder`, in order, but for hidden folders and `out`; what cannot be read goes to `bad`."""
+
     def unreadable(error: OSError) -> None:
-        found.bad.append((Path(error.filename), reason(error)))
+        bad.append((Path(error.filename), reason(error)))
 
     for parent, folders, names in os.walk(folder, onerror=unreadable):
         here = Path(parent)
@@ -107,22 +117,24 @@ def _files(folder: Path, out: Path | None, found: Found) -> Iterator[Path]:
         yield from (here / name for name in sorted(names))
 
 
-def _why_left(path: Path) -> str | None:
+def why_left(path: Path) -> str | None:
     """Why a file of a folder is no photo to convert, or None if it looks like one."""
     if path.name.startswith("."):
         return "hidden"
     if OURS.fullmatch(path.name):
         return "already a result"
+    if UNFINISHED.fullmatch(path.name):
+        return "unfinished"
     if path.suffix.lower() in EXTENSIONS:
         return NOT_A_FILE if _why_unusable(path) == NOT_A_FILE else None  # other troubles are named
-    return None if SIGNATURES.match(_head(path)) else "not a picture"
+    return None if SIGNATURES.match(head(path)) else "not a picture"
 
 
 def _take(found: Found, path: Path, relative: Path) -> None:
     if why := _why_unusable(path):
         found.bad.append((path, why))
     else:
-        found.photos.append(Photo(path, relative, _head(path)))
+        found.photos.append(Photo(path, relative, head(path)))
 
 
 def _why_unusable(path: Path) -> str | None:
@@ -136,7 +148,7 @@ def _why_unusable(path: Path) -> str | None:
     return None if stat.S_ISREG(mode) else NOT_A_FILE
 
 
-def _head(path: Path) -> bytes:
+def head(path: Path) -> bytes:
     """The first bytes; none if it cannot be read, which the conversion then reports."""
     try:
         if not os.path.isfile(path):

@@ -164,3 +164,22 @@ def test_local_limits_are_set_unless_the_user_has_set_them(monkeypatch: pytest.M
     assert os.environ["MAX_OUTPUT_BYTES"] == "5000"
     assert os.environ["MAX_INPUT_BYTES"] == str(1024**3)
     assert os.environ["MAX_SIDE"] == "2000"
+
+
+def test_a_batch_goes_on_where_an_earlier_one_was_stopped(folder: Path) -> None:
+    for place in range(5):
+        (folder / f"c{place}.jpg").write_bytes(picture("jpg", 40 + place, 40))
+    emulator = Emulator(lambda: fake_function, limits=False, log=io.StringIO())
+    stopped = iter(Batch(lambda: emulator, find([folder], None), None, {}))
+    first = [next(stopped).status for _ in range(3)]
+    assert first == ["converted"] * 3
+    assert [outcome.status for outcome in convert(folder)] == ["skipped"] * 3 + ["converted"] * 4
+
+
+def test_files_that_are_still_being_written_are_counted_and_left(folder: Path) -> None:
+    for name in ("x.jpg.part", "y.crdownload", "z.jpg~", "w.tmp"):
+        (folder / name).write_bytes(picture("jpg"))
+    found = find([folder], None)
+    assert found.left == {"unfinished": 4}
+    assert [photo.path.name for photo in found.photos] == ["a.jpg", "b.png"]
+    assert [photo.path.name for photo in find([folder / "z.jpg~"], None).photos] == ["z.jpg~"]

@@ -1,0 +1,30 @@
+"""python python_form.py PHOTO PICTURE: a photo as a form's file, with httpx (or requests, which is alike)."""
+
+import os
+import sys
+from pathlib import Path
+
+import httpx
+
+URL = os.environ.get("ANIMEGAN_URL", "http://127.0.0.1:8000")
+
+
+def convert(photo: Path, **parameters: str | int) -> bytes:
+    """The picture. Raises RuntimeError with the service's own words."""
+    with photo.open("rb") as file:
+        answer = httpx.post(
+            f"{URL}/convert",
+            files={"file": (photo.name, file)},
+            data={name: str(value) for name, value in parameters.items()},
+            headers={"Accept": "image/*"},
+            timeout=60,
+        )
+    if answer.is_error:
+        problem = answer.json()
+        raise RuntimeError(f"{problem['code']}: {problem['detail']}")
+    return answer.content
+
+
+if __name__ == "__main__":
+    source, target = map(Path, sys.argv[1:])
+    target.write_bytes(convert(source, size=800, format="webp", quality=85))
