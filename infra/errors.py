@@ -3,6 +3,7 @@
 ToolError               the message is for the person at the command line
 ├── RequestTooLarge     an event that Lambda would not take
 ├── BadEvent            a file that holds no event
+├── BadLog              a log that cannot be read, or has no line to go by
 ├── BadRequest          paths or options that do not make sense together
 ├── AwsRefused          AWS said no, could not be reached, or knows nobody
 └── NotInstalled        a style or a package that is not there yet; says how to get it
@@ -21,6 +22,10 @@ class RequestTooLarge(ToolError):
 
 class BadEvent(ToolError):
     """No JSON, or not readable."""
+
+
+class BadLog(ToolError):
+    """There is nothing in it that could be reported."""
 
 
 class BadRequest(ToolError):
