@@ -5,6 +5,7 @@
 #
 # make image        build the container image (Docker); what it needs is fetched first, by make wheelhouse
 # make test-image   build it and test it under Docker, also through sam; without an engine, say why not
+# make test-page    test the page in headless Chromium, which root gets installed on Debian; elsewhere say why not
 
 PYTHON ?= python3
 VENV := .venv
@@ -27,7 +28,7 @@ FILLED := build/image/.$(IMAGE_PYTHON)-$(IMAGE_ARCH)
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: run test lint lint-template wheelhouse image test-image local-invoke local-api lock clean
+.PHONY: run test lint lint-template wheelhouse image test-image test-page local-invoke local-api lock clean
 
 run: $(VENV)/.run
 	$(BIN)/animegan convert $(PHOTO) -o out --force
@@ -49,7 +50,7 @@ lint-template: $(LINT)/.done
 
 wheelhouse: $(FILLED)
 
-$(FILLED): $(addprefix layers/runtime/,requirements.txt torch.sha256 wheelhouse.py) Makefile
+$(FILLED): $(addprefix layers/runtime/,requirements.txt compiler.txt torch.sha256 wheelhouse.py) Makefile
 	rm -f build/image/.*-*
 	$(PYTHON) -m layers.runtime.wheelhouse --python $(IMAGE_PYTHON) --arch $(IMAGE_ARCH) \
 		--torch $(TORCH) --torch-index $(TORCH_INDEX)
@@ -60,6 +61,9 @@ image: wheelhouse
 
 test-image: $(VENV)/.dev $(LINT)/.done
 	PYTHON=$(PYTHON) tests/image/run
+
+test-page: $(VENV)/.page
+	tests/page/run
 
 # The image as SAM builds it, and the function in it: one event, or the HTTP routes on port 3000. Needs Docker.
 local-invoke local-api: export SAM_CLI_TELEMETRY = 0
@@ -81,13 +85,23 @@ $(VENV)/.torch: Makefile
 	$(PIP) --no-deps --index-url $(TORCH_INDEX) $(TORCH)
 	@touch $@
 
-$(VENV)/.run: $(VENV)/.torch infra/requirements.txt pyproject.toml
+# Where there is no compiler, one line says what that costs.
+$(VENV)/.native: $(VENV)/.torch $(wildcard layers/native/*.cpp layers/native/*.h layers/native/*.py)
+	$(BIN)/python -m layers.native.build
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.torch $(VENV)/.native infra/requirements.txt pyproject.toml
 	$(PIP) --require-hashes -r infra/requirements.txt
 	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run tests/requirements.txt
 	$(PIP) --require-hashes -r tests/requirements.txt
+	@touch $@
+
+# On top of the tests' lock, with which this one agrees.
+$(VENV)/.page: $(VENV)/.dev tests/page/requirements.txt
+	$(PIP) --no-deps --require-hashes -r tests/page/requirements.txt
 	@touch $@
 
 # Without dependencies: the lock has them all, and older pips look for those of a package's extras anew.
@@ -100,10 +114,10 @@ $(LINT)/.done: infra/lint/requirements.txt
 lock:
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet pip-tools==7.6.2
-	for lock in layers/runtime infra infra/lint tests; do \
+	for lock in layers/runtime infra infra/lint tests tests/page; do \
 		build/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 			--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header --no-annotate \
 			--output-file $$lock/requirements.txt $$lock/requirements.in || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(LINT) build out *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LINT) build out layers/native/*.so *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
