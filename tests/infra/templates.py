@@ -18,7 +18,7 @@ import yaml
 from handler.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-NESTED = ("Backfill", "Dashboard", "Observability", "Storage")
+NESTED = ("Backfill", "Dashboard", "Observability", "Queries", "Storage")
 FUNCTION = "AnimeganFunction"
 BUCKET = "<Storage.Outputs.Bucket>"
 POWERTOOLS = {"POWERTOOLS_METRICS_NAMESPACE", "POWERTOOLS_SERVICE_NAME", "LOG_LEVEL"}
