@@ -6,11 +6,14 @@ import argparse
 import math
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 Adder: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Command = Callable[[argparse.Namespace], int]
 MEMORY_MB = (128, 10_240)  # what Lambda offers
+# As `aws logs tail --since` has them.
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 # As the APIs themselves check them.
 ARNS = {
     "function": r"arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:[\w-]+(:(\$LATEST|[\w-]+))?",
@@ -73,3 +76,15 @@ def suffixes(text: str) -> tuple[str, ...]:
     if not named:  # which would let all through
         raise argparse.ArgumentTypeError(f"{text!r} names no suffix")
     return tuple(part if part.startswith(".") else f".{part}" for part in named)
+
+
+def moment(text: str) -> datetime:
+    """`2026-11-30`, `2026-11-30T14:02`, `…+01:00`, or how long ago: `30m`, `2h`, `3d`. UTC without a zone."""
+    try:
+        if ago := re.fullmatch(r"(\d+)([smhdw])", text):
+            return datetime.now(UTC) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
+        when = datetime.fromisoformat(text)
+        return when if when.tzinfo else when.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        how = "give 2026-11-30T14:02, or 2h for two hours ago"
+        raise argparse.ArgumentTypeError(f"{text!r} is no time: {how}") from None
