@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 
 from infra.errors import BadRequest
 
+SERVE = (sys.executable, "-m", "infra.cli", "serve", "--port", "0")
 START_S = 120.0  # the built-in style may have to be frozen first
 STOP_S = 60.0
 ADDRESS = re.compile(r"serving on http://([\d.]+):(\d+) ")
@@ -46,14 +47,8 @@ class Arrangement:
         said = {"NUM_THREADS": self.threads, "MAX_CONCURRENCY": self.slots, "MAX_QUEUE": queue}
         said |= {"CACHE_BYTES": 0}  # it is the same photo each time
         environment = {**os.environ, **{name: str(value) for name, value in said.items()}}
-        with log.open("wb") as out:
-            command = [sys.executable, "-m", "infra.cli", "serve", "--port", "0"]
-            process = subprocess.Popen(command, env=environment, stdout=out, stderr=out)
-        try:
-            yield Server(process, *_address(process, log), log)
-        finally:
-            process.terminate()
-            process.wait(STOP_S)
+        with serving(SERVE, environment, log) as server:
+            yield server
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +67,28 @@ class Server:
         import psutil
 
         return float(psutil.Process(self.process.pid).memory_info().rss) / 2**20
+
+
+@contextmanager
+def serving(command: Sequence[str], environment: Mapping[str, str], log: Path) -> Iterator[Server]:
+    """A server in a process of its own, ready, with all that it prints in `log`. Raises BadRequest where it does
+    not start.
+    """
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, env=environment, stdout=out, stderr=out)
+    try:
+        yield Server(process, *_address(process, log), log)
+    finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:

@@ -1,0 +1,1 @@
+"""Faults made on purpose in the real server and the emulator, to see whether `animegan diagnose` names them."""
