@@ -19,9 +19,12 @@ from handler.accept import wanted_image
 from handler.answers import EveryAnswer, conversion_problem, http_problem, json_answer, server_timing
 from handler.bodies import Reader
 from handler.convert import Conversion
-from handler.converter import Caller, Converter
+from handler.converter import Converter
 from handler.errors import ConversionError
 from handler.events import source
+from handler.limits import largest_picture, limits
+from handler.lines import Caller
+from handler.page import page_routes
 from handler.slots import Slots
 from handler.uploads import upload_routes
 
@@ -56,7 +59,8 @@ def create_app(converter: Converter, slots: Slots) -> FastAPI:
         caller = _caller(request)
         try:
             wanted = await reader.read(request)
-            wanted = replace(wanted, format=wanted.format or format, max_output_bytes=_limit(request, converter))
+            most = largest_picture(caller.source, converter.settings)
+            wanted = replace(wanted, format=wanted.format or format, max_output_bytes=most)
             if found := converter.cached(wanted, caller):  # here and now: it takes neither a slot nor its turn
                 return answer(found)
             future = slots.submit(lambda queued: converter(wanted, caller, queued))
@@ -66,8 +70,12 @@ def create_app(converter: Converter, slots: Slots) -> FastAPI:
         return answer(await asyncio.wrap_future(future))
 
     @app.get("/styles", summary="The styles that there are")
-    async def styles() -> Response:
-        return json_answer({"default": converter.settings.style, "styles": converter.styles.described()})
+    async def styles(request: Request) -> Response:
+        may = limits(source(request.scope.get("aws.event")), converter.settings)
+        known = converter.styles.described()
+        faces = converter.settings.detector.is_file()
+        default = converter.settings.style
+        return json_answer({"default": default, "styles": known, "limits": may, "faces": faces})
 
     @app.get("/health", summary="Whether it is ready, and what it runs")
     async def health() -> Response:
@@ -76,6 +84,7 @@ def create_app(converter: Converter, slots: Slots) -> FastAPI:
         return json_answer({"status": "ok", "version": __version__, "styles": digests, "uptime_s": uptime})
 
     app.include_router(upload_routes(converter))
+    app.include_router(page_routes(converter))
     return app
 
 
@@ -92,11 +101,6 @@ def _at_most(ms: int, remaining: Callable[[], int]) -> Callable[[], int]:
     """The function's own remaining time, or what is left of `ms` from now on, if that is less."""
     end = time.monotonic() + ms / 1000
     return lambda: min(remaining(), int((end - time.monotonic()) * 1000))
-
-
-def _limit(request: Request, converter: Converter) -> int | None:
-    """Lambda bounds its responses; a plain server does not."""
-    return converter.settings.max_output_bytes if "aws.event" in request.scope else None
 
 
 def _picture(done: Conversion) -> Response:

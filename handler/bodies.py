@@ -48,7 +48,7 @@ class Parameters(BaseModel):
     quality: int = Field(92, ge=1, le=100, description="of a JPEG or WebP result")
     upscale: bool = Field(False, description="let the result be larger than the photo")
     side_by_side: bool = Field(False, description="photo left, result right")
-    face: bool = Field(False, description="paint faces at their own scale; not available yet")
+    face: bool = Field(False, description="paint faces apart, at the size that the style is best at")
 
 
 P = TypeVar("P", bound=Parameters)
@@ -83,7 +83,7 @@ class Reader:
                 "The image was turned into text on its way (it begins with U+FFFD): set the API's binary media "
                 "types to */*, or send JSON with the image in base64."
             )
-        options = said.model_dump(exclude={"style", "face", "image"})
+        options = said.model_dump(exclude={"style", "image"})
         return ConversionRequest(data, style=said.style or self._style, **options)
 
     def _json(self, body: bytes) -> tuple[bytes, dict[str, Any]]:
@@ -134,14 +134,11 @@ def from_base64(text: str) -> bytes:
 def validated(given: Mapping[str, Any], model: type[P] = Parameters) -> P:  # type: ignore[assignment]
     """Parameters as they may be. Raises InvalidParameter, naming every wrong one."""
     try:
-        said = model.model_validate(dict(islice(given.items(), MOST_GIVEN)))
+        return model.model_validate(dict(islice(given.items(), MOST_GIVEN)))
     except ValidationError as error:
-        known = ", ".join(name for name in model.model_fields if name != "face")
+        known = ", ".join(model.model_fields)
         wrong = "; ".join(map(_wrong, error.errors(include_url=False)[:MOST_SHOWN]))
         raise InvalidParameter(f"{wrong}. Parameters are {known}.") from None
-    if said.face:
-        raise InvalidParameter("face=true: face painting is not part of this version; leave it out.")
-    return said
 
 
 def _wrong(error: Any) -> str:

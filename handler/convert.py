@@ -1,10 +1,11 @@
-"""The pipeline, top to bottom: decode, preprocess, inference, postprocess, encode."""
+"""The pipeline, top to bottom: decode, preprocess, inference, postprocess, face where it is asked for, encode."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 from handler import image
 from handler.errors import PayloadTooLarge
@@ -34,6 +35,7 @@ class ConversionRequest:
     quality: int = 92
     upscale: bool = False
     side_by_side: bool = False
+    face: bool = False
     max_output_bytes: int | None = None
 
     @cached_property
@@ -54,9 +56,26 @@ class Conversion:
     timings: dict[str, float]
     warnings: tuple[str, ...]
 
+    @property
+    def nbytes(self) -> int:
+        return len(self.data)
+
+
+class FacePainter(Protocol):
+    """Photo and picture, both H×W×3 -> the picture with painted faces; then `warnings` says what to know of it."""
+
+    warnings: list[str]
+
+    def __call__(self, rgb: Pixels, picture: Pixels) -> Pixels: ...
+
 
 def convert(
-    request: ConversionRequest, header: Header, generator: FrozenGenerator, max_side: int, stages: Stages
+    request: ConversionRequest,
+    header: Header,
+    generator: FrozenGenerator,
+    max_side: int,
+    stages: Stages,
+    paint_faces: FacePainter | None = None,
 ) -> Conversion:
     """Photo bytes to picture bytes. Raises the errors of `image.decode` and PayloadTooLarge."""
     with stages("decode"):
@@ -70,12 +89,16 @@ def convert(
         tensor = generator(tensor)
     with stages("postprocess"):
         picture = image.to_pixels(tensor, size)
+    if paint_faces:
+        with stages("face"):
+            picture = paint_faces(photo.rgb, picture)
+    with stages("encode"):
         alpha = None if request.side_by_side else photo.alpha
         if request.side_by_side:
             picture = image.beside(photo.rgb, picture)
-    with stages("encode"):
         data, format, smaller = _encode(picture, alpha, request, header)
-    warnings = (*photo.warnings, *filter(None, (warning, smaller)))
+    faces = paint_faces.warnings if paint_faces else ()
+    warnings = (*photo.warnings, *faces, *filter(None, (warning, smaller)))
     height, width = picture.shape[:2]
     return Conversion(data, format, width, height, request.style, stages.timings(), warnings)
 

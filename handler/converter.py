@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Hashable
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from handler import cache, image
 from handler.convert import Conversion, ConversionRequest, convert
-from handler.errors import ConversionError, InternalError, OutOfTime
+from handler.errors import ConversionError, OutOfTime
 from handler.generator import FrozenGenerator, Styles
+from handler.lines import NO_STYLE, Caller, Line, logged
 from handler.metrics import LogLines
 from handler.probe import Header
 from handler.settings import Settings
 from handler.stages import Stages
 
+if TYPE_CHECKING:
+    from handler.faces import Faces, Painter
+
 HEADROOM = 1.2  # the other stages add about a tenth to the inference; time per pixel is the least seen yet
-
-
-@dataclass(slots=True)
-class Caller:
-    """Who asks: goes into the log line, and says how many milliseconds are left (None: no limit)."""
-
-    source: str
-    properties: dict[str, Any] = field(default_factory=dict)
-    remaining_ms: Callable[[], int] | None = None
 
 
 class Converter:
@@ -37,68 +33,63 @@ class Converter:
 
     def __call__(self, request: ConversionRequest, caller: Caller, queued: float = 0.0) -> Conversion:
         """Convert. Raises ConversionError only: a defect of ours becomes InternalError with its cause."""
-        return self._answer(request, caller, Stages(queued), None)
+        with logged(self.log, caller, Stages(queued)) as line:
+            return self.picture(request, caller, line)
 
     def cached(self, request: ConversionRequest, caller: Caller) -> Conversion | None:
         """What the same request gave before, at once and with its log line; else None, and no line yet."""
         stages = Stages()  # the hash is part of what it takes
-        found = self.cache.get(self._key(request))
-        return self._answer(request, caller, stages, found) if found else None
+        if not (found := self.cache.get(self._key(request))):
+            return None
+        with logged(self.log, caller, stages) as line:
+            return self.picture(request, caller, line, found)
 
     def refuse(self, error: ConversionError, caller: Caller) -> None:
         """Leave the log line of a conversion that never began: its request was wrong, or all slots were taken."""
         details = {**caller.properties, "error_message": str(error)}
-        self.log.conversion(Stages(), "unknown", caller.source, 0, error.code, details)
+        self.log.conversion(Stages(), NO_STYLE, caller.source, 0, error.code, details)
 
-    def _answer(
-        self, request: ConversionRequest, caller: Caller, stages: Stages, found: Conversion | None
+    def picture(
+        self, request: ConversionRequest, caller: Caller, line: Line, found: Conversion | None = None
     ) -> Conversion:
-        said: dict[str, Any] = {**caller.properties, "cold_start": self._cold, "input_bytes": len(request.data)}
+        """Convert as part of more work, whose `line` is told what is known of it, also where it fails midway."""
+        line.begun, line.style = True, request.style if request.style in self.styles.manifests else NO_STYLE
+        line.said |= {"cold_start": self._cold, "input_bytes": len(request.data)}
         self._cold = False
-        error: ConversionError | None = None
-        try:
-            return self._picture(request, caller, stages, said, found)
-        except ConversionError as expected:
-            error = expected
-            raise
-        except Exception as defect:
-            error = InternalError("The conversion failed by a defect of ours; the log line has the details.")
-            said["defect"] = repr(defect)
-            raise error from defect
-        finally:
-            if error:
-                error.timings = stages.timings()
-            self._log(request, caller, stages, error, said)
-
-    def _picture(
-        self,
-        request: ConversionRequest,
-        caller: Caller,
-        stages: Stages,
-        said: dict[str, Any],
-        found: Conversion | None,
-    ) -> Conversion:
-        """`said` gets what the log line says of it, also where it fails in the middle."""
         header = image.check(request.data, self.settings.max_input_bytes, self.settings.max_input_pixels)
-        said |= {"input_format": header.format, "input_width": header.width, "input_height": header.height}
+        line.said |= _of_photo(header)
         key = self._key(request)
         if found := found or self.cache.get(key):
-            said |= self.cache.counted(hit=True)
-            done = replace(found, timings=stages.timings())
+            line.said |= self.cache.counted("hit")
+            done = replace(found, timings=line.stages.timings())
         else:
-            done = self._convert(request, header, caller, stages, said)
-            self.cache.put(key, done)
-        said |= {"output_format": done.format, "output_width": done.width, "output_height": done.height}
-        said |= {"output_bytes": len(done.data), "warnings": list(done.warnings)}
+            done = self._convert(request, header, caller, line, key)
+        line.said |= _of_picture(done)
         return done
 
     def _convert(
-        self, request: ConversionRequest, header: Header, caller: Caller, stages: Stages, said: dict[str, Any]
+        self, request: ConversionRequest, header: Header, caller: Caller, line: Line, key: Hashable
     ) -> Conversion:
         generator = self.styles[request.style]
-        said |= {"precision": generator.precision, **self.cache.counted(hit=False)}
+        line.said |= {"precision": generator.precision, "kernel": generator.kernel, **self.cache.counted("miss")}
+        painter = self._painter(request, generator, caller, line) if request.face else None
         self._plan(header, request, generator, caller)
-        return convert(request, header, generator, self.settings.max_side, stages)
+        done = convert(request, header, generator, self.settings.max_side, line.stages, painter)
+        if not (painter and painter.hurried):  # the same request may find more time
+            self.cache.put(key, replace(done, timings={}))
+        return done
+
+    def _painter(
+        self, request: ConversionRequest, generator: FrozenGenerator, caller: Caller, line: Line
+    ) -> Painter:
+        return self._faces.painter(lambda: request.digest, generator, caller.remaining_ms, line.said)
+
+    @cached_property
+    def _faces(self) -> Faces:
+        from handler.face_detector import Detector  # OpenCV's, which other conversions need not load
+        from handler.faces import Faces
+
+        return Faces(Detector(self.settings.detector), self.cache)
 
     def _key(self, request: ConversionRequest) -> Hashable:
         """None where nothing is kept, or the style is none of ours."""
@@ -112,19 +103,17 @@ class Converter:
     ) -> None:
         stored, limit = (header.width, header.height), self.settings.max_side
         (width, height), _ = image.target_size(stored, request.size, limit, request.upscale)
-        needed = width * height * generator.seconds_per_pixel * 1000 * HEADROOM
+        pixels = width * height + (generator.manifest.face_size**2 if request.face else 0)  # of one face at least
+        needed = pixels * generator.seconds_per_pixel * 1000 * HEADROOM
         if caller.remaining_ms and (left := caller.remaining_ms()) < needed:
             raise OutOfTime(f"This takes about {needed:.0f} ms and {left} ms are left; ask for a smaller size.")
 
-    def _log(
-        self,
-        request: ConversionRequest,
-        caller: Caller,
-        stages: Stages,
-        error: ConversionError | None,
-        said: Mapping[str, Any],
-    ) -> None:
-        pixels = said.get("input_width", 0) * said.get("input_height", 0)
-        known = request.style if request.style in self.styles.manifests else "unknown"
-        details = {**said, "error_message": str(error)} if error else said
-        self.log.conversion(stages, known, caller.source, pixels, error.code if error else None, details)
+
+def _of_photo(header: Header) -> dict[str, Any]:
+    said = {"input_format": header.format, "input_width": header.width, "input_height": header.height}
+    return said | {"progressive": header.progressive} if header.format == "jpeg" else said
+
+
+def _of_picture(done: Conversion) -> dict[str, Any]:
+    said = {"output_format": done.format, "output_width": done.width, "output_height": done.height}
+    return said | {"output_bytes": len(done.data), "warnings": list(done.warnings)}

@@ -16,11 +16,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from handler import __version__, cpu
 from handler.answers import EveryAnswer, problem
 from handler.api import create_app
-from handler.converter import Caller, Converter
+from handler.converter import Converter
 from handler.envelopes import envelope
 from handler.errors import ConversionError, UnknownEvent
 from handler.events import HttpSource, check_body, http_source, is_warm_up
 from handler.generator import Styles
+from handler.lines import Caller
 from handler.metrics import LogLines
 from handler.settings import Settings
 from handler.slots import Slots
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from handler.s3 import S3Events
 
 # Everything else leaves as base64: API Gateway cannot carry a picture's bytes.
-TEXT = ["text/", "application/json", "application/problem+json", "application/javascript"]
+TEXT = ["text/", "image/svg+xml", "application/json", "application/problem+json", "application/javascript"]
 
 
 class Function:
@@ -42,7 +43,7 @@ class Function:
         available = cpu.vcpus()
         threads = cpu.set_threads(settings.num_threads, available)
         precision = cpu.best_precision(settings.precision)
-        self.styles = Styles(settings.styles_dir, precision)
+        self.styles = Styles(settings.styles_dir, precision, settings.kernel)
         generator = self.styles.default(settings.style)
         log = LogLines(vcpus=available, threads=threads, namespace=settings.powertools_metrics_namespace)
         self._converter = Converter(settings, self.styles, log)
@@ -50,6 +51,7 @@ class Function:
         details = {
             "version": __version__,
             "precision": generator.precision,
+            "kernel": generator.kernel,
             "cache_limit": self._converter.cache.most_bytes,
             "import_ms": milliseconds(imported - begun),
             "load_ms": milliseconds(generator.load_seconds),

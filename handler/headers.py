@@ -21,18 +21,22 @@ Format = Literal["jpeg", "png", "webp", "gif", "bmp", "tiff", "avif", "heic"]
 # Start-of-frame markers, less DHT (C4), JPG (C8) and DAC (CC), which share their range.
 JPEG_SOF = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 JPEG_PHOTO = frozenset([0xC0, 0xC1, 0xC2, 0xC9, 0xCA])  # baseline, extended, progressive, Huffman or arithmetic
+JPEG_PROGRESSIVE = frozenset([0xC2, 0xCA])
 JPEG_STANDALONE = frozenset([0x00, 0x01, *range(0xD0, 0xD9)])  # 0: an escaped FF, in junk
 MOST_JPEG_SEGMENTS = 10_000  # a real photo has a few dozen; more is an attempt to keep us reading
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Format, width and height in pixels (before orientation), and whether there is more than one frame."""
+    """Format, width and height in pixels (before orientation), whether there is more than one frame, and
+    whether it is a progressive JPEG, which takes two to three times as long to decode.
+    """
 
     format: Format
     width: int
     height: int
     animated: bool = False
+    progressive: bool = False
 
     @property
     def pixels(self) -> int:
@@ -65,7 +69,7 @@ def jpeg(data: bytes) -> Header:
                 raise UnsupportedFormat("This is a lossless or hierarchical JPEG; save it as a usual JPEG or PNG.")
             if precision in (12, 16):
                 raise UnsupportedFormat(f"This JPEG has {precision} bits per sample; save it with 8.")
-            return Header("jpeg", width, height)
+            return Header("jpeg", width, height, progressive=marker in JPEG_PROGRESSIVE)
     raise CorruptImage("The JPEG has no frame header before its data.")
 
 

@@ -6,19 +6,36 @@ import json
 import os
 import resource
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import psutil
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
-from handler.stages import STAGES, TIMED, Stages, Usage, milliseconds
+from handler.stages import TIMED, Stages, Usage, milliseconds
 
 MIB = 1024 * 1024
+DIMENSIONS = ("FunctionName", "Style", "Source")
+DURATIONS = {name: f"{name.capitalize()}Duration" for name in TIMED}
+DURATIONS |= {"s3_get": "S3GetDuration", "s3_put": "S3PutDuration"}
 
 _process = psutil.Process()
+
+
+def environment() -> str:
+    """This process among all that run the function: Lambda's log stream, else process id and start in hex."""
+    started = int(_process.create_time() * 1000)
+    return os.environ.get("AWS_LAMBDA_LOG_STREAM_NAME") or f"local-{_process.pid}-{started:x}"
+
+
+def memory_size() -> int | None:
+    """The function's memory in MB; None outside Lambda."""
+    said = os.environ.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "")
+    return int(said) if said.isdecimal() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +46,8 @@ class LogLines:
     threads: int
     function_name: str = field(default_factory=lambda: os.environ.get("AWS_LAMBDA_FUNCTION_NAME", "animegan"))
     namespace: str = "AnimeGAN"
+    environment: str = field(default_factory=environment)
+    memory_size: int | None = field(default_factory=memory_size)
 
     def conversion(
         self,
@@ -39,10 +58,14 @@ class LogLines:
         error: str | None,
         properties: Mapping[str, Any],
     ) -> None:
-        """One conversion, done or failed. `pixels` as in the input's header, 0 when it never was read."""
+        """One conversion, done or failed. `pixels` as in the input's header, 0 when it never was read.
+
+        Duration is what the user waits for: the wait for a slot, and all since the recorder began. For an object
+        of S3 that is from its turn in the event until its picture is put.
+        """
         total = stages.total()
         metrics: dict[str, tuple[MetricUnit, float]] = {
-            f"{name.capitalize()}Duration": (MetricUnit.Milliseconds, milliseconds(stages.used[name].wall))
+            DURATIONS[name]: (MetricUnit.Milliseconds, milliseconds(stages.used[name].wall))
             for name in TIMED
             if name in stages.used
         }
@@ -70,7 +93,7 @@ class LogLines:
 
     def _process(self, stages: Stages, total: Usage) -> dict[str, Any]:
         return {
-            "stage_cpu": {name: round(stages.used[name].cpu, 4) for name in STAGES if name in stages.used},
+            "stage_cpu": {name: round(used.cpu, 4) for name, used in stages.used.items() if name != "queue"},
             "threads": self.threads,
             "vcpus": self.vcpus,
             "load_average": [round(load, 2) for load in os.getloadavg()],
@@ -88,19 +111,35 @@ class LogLines:
         source: str,
         properties: Mapping[str, Any],
     ) -> None:
-        # No service: Powertools would add it as a fourth dimension, and each dimension multiplies the bill.
-        emf = AmazonCloudWatchEMFProvider(
-            metric_set={}, dimension_set={}, metadata_set={}, namespace=self.namespace, service=""
-        )
-        emf.service = ""
-        for name, (unit, value) in metrics.items():
-            emf.add_metric(name=name, unit=unit, value=value)
-        for dimension, said in (("FunctionName", self.function_name), ("Style", style), ("Source", source)):
-            emf.add_dimension(name=dimension, value=said)
-        for key, detail in {"event": event, **properties}.items():
-            emf.add_metadata(key=key, value=detail)
-        sys.stdout.write(json.dumps(emf.serialize_metric_set()) + "\n")
+        directives = _directives(self.namespace, tuple((name, unit) for name, (unit, _) in metrics.items()))
+        whose = {"environment": self.environment, "memory_size": self.memory_size}
+        line = {
+            "_aws": {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": directives},
+            **dict(zip(DIMENSIONS, (self.function_name, style, source), strict=True)),
+            "event": event,
+            **whose,
+            **properties,
+            **{name: [value] for name, (_, value) in metrics.items()},
+        }
+        sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()
+
+
+@lru_cache(maxsize=256)
+def _directives(namespace: str, metrics: tuple[tuple[str, MetricUnit], ...]) -> list[Any]:
+    """`CloudWatchMetrics` of a line. Powertools makes it and checks units, names and their number; but once for
+    each set of metrics, as that is most of what a line costs (docs/performance.md).
+    """
+    # No service: Powertools would add it as a fourth dimension, and each dimension multiplies the bill.
+    emf = AmazonCloudWatchEMFProvider(
+        metric_set={}, dimension_set={}, metadata_set={}, namespace=namespace, service=""
+    )
+    emf.service = ""
+    for name, unit in metrics:
+        emf.add_metric(name=name, unit=unit, value=0)
+    for dimension in DIMENSIONS:
+        emf.add_dimension(name=dimension, value=dimension)
+    return list(emf.serialize_metric_set()["_aws"]["CloudWatchMetrics"])
 
 
 def memory() -> dict[str, tuple[MetricUnit, float]]:

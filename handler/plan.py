@@ -35,7 +35,7 @@ class Plan:
 
     def request(self, data: bytes) -> ConversionRequest:
         """The photo's bytes and what is wanted of it."""
-        return ConversionRequest(data, **self.wanted.model_dump(exclude={"face"}))
+        return ConversionRequest(data, **self.wanted.model_dump())
 
     def is_made(self, picture: Head) -> bool:
         """Whether a picture is the one that this plan would make."""

@@ -6,9 +6,9 @@ import json
 import logging
 from datetime import UTC, datetime
 
-from handler.converter import Caller
 from handler.deadline import Deadline
 from handler.errors import ConversionError
+from handler.lines import Caller
 from handler.naming import report_key
 from handler.objects import Found, S3Object
 from handler.plan import MARKER, is_upload, output_bucket

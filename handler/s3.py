@@ -6,18 +6,17 @@ Imported only when an S3 event comes, since boto3 takes a quarter of a second.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from handler.converter import Caller, Converter
+from handler.converter import Converter
 from handler.envelopes import Envelope
-from handler.errors import ConversionError, InternalError, InvalidParameter, OutOfTime, SourceChanged
+from handler.errors import ConversionError, InvalidParameter, OutOfTime, SourceChanged
+from handler.lines import Caller, Line, logged
 from handler.objects import Found, Ignored, Item, Leave, Outcome, S3Object
 from handler.plan import is_output
 from handler.reports import Reports
-from handler.stages import milliseconds
+from handler.stages import Stages, milliseconds
 from handler.storage import Storage
 from handler.transfer import LEAST_MS, Transfer
 
@@ -45,9 +44,10 @@ class S3Events:
 
     def _outcome(self, item: Item, caller: Caller, needed_ms: float) -> Outcome:
         try:
-            with self._logged(caller):
+            with logged(self._converter.log, caller, Stages()) as line:
                 source = self._wanted(item.found, caller, needed_ms)
-            return Outcome(item, "converted", output=self._convert(source, caller))
+                output = self._convert(source, caller, line)
+            return Outcome(item, "converted", output=output)
         except Leave as left:
             return Outcome(item, left.status, left.reason, left.output)
         except OutOfTime as error:
@@ -71,36 +71,18 @@ class S3Events:
             raise OutOfTime(f"{left} ms are left, and an object may take {needed_ms:.0f}: left for another time.")
         return source
 
-    def _convert(self, source: S3Object, caller: Caller) -> str:
-        """The key of the picture. Raises Leave and ConversionErrors, each logged once."""
-        begun = time.perf_counter()
-        with self._logged(caller):
+    def _convert(self, source: S3Object, caller: Caller, line: Line) -> str:
+        """The key of the picture. Raises Leave and ConversionErrors."""
+        with line.stages("s3_get"):
             try:
                 photo = self._transfer.fetch(source, caller)
             except SourceChanged:  # between HEAD and GET; what is there now has its own HEAD
                 photo = self._transfer.fetch(source, caller)
-        caller.properties |= {"fetch_ms": milliseconds(time.perf_counter() - begun), "output": photo.plan.key}
-        picture = self._converter(photo.request(), caller)  # leaves its own line
-        with self._logged(caller):
+        line.said["output"] = photo.plan.key
+        picture = self._converter.picture(photo.request(), caller, line)
+        with line.stages("s3_put"):
             self._transfer.deliver(photo, picture, caller)
         return photo.plan.key
-
-    @contextmanager
-    def _logged(self, caller: Caller) -> Iterator[None]:
-        """A line for whatever keeps an object from being converted, or its picture from being delivered."""
-        try:
-            yield
-        except Leave as left:
-            self._converter.log.skipped(caller.source, {**caller.properties, "reason": left.reason})
-            raise
-        except ConversionError as error:
-            self._converter.refuse(error, caller)
-            raise
-        except Exception as defect:
-            caller.properties |= {"defect": repr(defect)}
-            ours = InternalError("This failed by a defect of ours; the log line has the details.")
-            self._converter.refuse(ours, caller)
-            raise ours from defect
 
 
 def _caller(source: str, item: Item, context: Any, reserve_ms: float) -> Caller:

@@ -14,6 +14,7 @@ from handler.errors import SettingsError
 MIB = 1024 * 1024
 PREFIX_BYTES = 256  # of the 1,024 that an S3 key may have
 NAMESPACE = r"^[A-Za-z0-9._#][A-Za-z0-9._/#-]{0,254}$"  # what CloudWatch takes; else it drops metrics in silence
+DETECTOR = "yunet.onnx"  # as `animegan pull yunet` names it
 UPLOADS = "uploads/"  # where POST /uploads puts photos
 
 # Lambda refuses a synchronous response over 6 MB (6,291,556 bytes, Lambda quotas); base64 makes 4 bytes of
@@ -41,6 +42,9 @@ class Settings(BaseSettings):
         default=RESPONSE_IMAGE_BYTES, ge=1024, description="largest picture in an answer"
     )
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    kernel: Literal["auto", "torch"] = Field(
+        default="auto", description="torch leaves a style's own operators alone"
+    )
     num_threads: Literal["auto"] | int = Field(default="auto", description="threads of one conversion")
     max_concurrency: int = Field(default=1, ge=1, le=64, description="conversions at a time in one process")
     max_queue: int = Field(default=32, ge=0, description="conversions that may wait for a slot")
@@ -57,6 +61,7 @@ class Settings(BaseSettings):
     powertools_metrics_namespace: str = Field(
         default="AnimeGAN", pattern=NAMESPACE, description="CloudWatch namespace of the metrics"
     )
+    face_detector: str = Field(default="", description="YuNet's file; yunet.onnx in STYLES_DIR without it")
     error_reports: bool = Field(default=False, description="put a JSON object where a picture could not be made")
     force: bool = Field(default=False, description="convert S3 objects again whose picture is there already")
 
@@ -86,6 +91,11 @@ class Settings(BaseSettings):
         if upload and output in ("", upload) and UPLOADS.startswith(prefix):
             raise ValueError(f"uploads ({UPLOADS}) would pass for pictures: take another prefix or OUTPUT_BUCKET")
         return prefix
+
+    @property
+    def detector(self) -> Path:
+        """Where the face detector is, if it is there at all."""
+        return Path(self.face_detector) if self.face_detector else self.styles_dir / DETECTOR
 
     @classmethod
     def from_environment(cls) -> Settings:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import resource
 import time
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from types import TracebackType
 
 import psutil
 
 STAGES = ("decode", "preprocess", "inference", "postprocess", "encode")
-TIMED = ("queue", *STAGES)
+# With what applies only at times: the wait for a slot, faces, and a photo's way from S3 and its picture's back.
+TIMED = ("queue", "s3_get", *STAGES[:-1], "face", *STAGES[-1:], "s3_put")
 
 
 @dataclass(slots=True)
@@ -34,10 +35,22 @@ class Usage:
         return cls(time.perf_counter(), cpu, used.ru_minflt, used.ru_majflt, used.ru_nivcsw)
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Usage)))
+        return Usage(
+            self.wall + other.wall,
+            self.cpu + other.cpu,
+            self.minor_faults + other.minor_faults,
+            self.major_faults + other.major_faults,
+            self.involuntary_switches + other.involuntary_switches,
+        )
 
     def __sub__(self, other: Usage) -> Usage:
-        return Usage(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(Usage)))
+        return Usage(
+            self.wall - other.wall,
+            self.cpu - other.cpu,
+            self.minor_faults - other.minor_faults,
+            self.major_faults - other.major_faults,
+            self.involuntary_switches - other.involuntary_switches,
+        )
 
 
 @dataclass(slots=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from handler.convert import Conversion, ConversionRequest
-from handler.converter import Caller, Converter
+from handler.converter import Converter
 from handler.deadline import Deadline
+from handler.lines import Caller
 from handler.objects import Leave, S3Object
 from handler.pictures import Pictures, Seen
 from handler.plan import MARKER, Plan, check, is_placeholder, plan

@@ -73,7 +73,7 @@ class Uploads:
         bucket, id = self._bucket(), secrets.token_hex(16)
         if wanted.style and wanted.style not in self._styles.manifests:
             raise UnknownStyle(f"There is no style {wanted.style!r} here; see GET /styles.")
-        options = wanted.model_dump(exclude={"content_type", "face"}, exclude_none=True)
+        options = wanted.model_dump(exclude={"content_type"}, exclude_none=True)
         options.setdefault("format", FORMATS.get(wanted.content_type, "png"))
         options["style"] = wanted.style or self._settings.style  # for good, whatever STYLE is later
         fields = {"Content-Type": wanted.content_type, f"x-amz-meta-{OPTIONS}": json.dumps(options)}

@@ -52,15 +52,13 @@ def measured(memory_mb: int, style: str | None) -> Seconds:
 
 
 def _median(lines: Iterable[str], where: str) -> Seconds:
-    """Of S3's conversions if there are any, as they include the photo's way from S3; else of all."""
+    """Of S3's conversions if there are any, whose durations include the way from S3 and back; else of all."""
     from_s3: list[float] = []
     others: list[float] = []
     for line in _conversions(lines):
         metric = line.get("Duration")
-        duration = _ms(metric[0] if isinstance(metric, list) and metric else metric)
-        fetched = _ms(line["fetch_ms"]) if "fetch_ms" in line else 0.0
-        if duration and fetched is not None:
-            (from_s3 if "fetch_ms" in line else others).append(duration + fetched)
+        if duration := _ms(metric[0] if isinstance(metric, list) and metric else metric):
+            (from_s3 if "S3PutDuration" in line else others).append(duration)
     if not (taken := from_s3 or others):
         raise BadRequest(f"{where} has no line of a conversion that went well")
     kind = "S3 conversion" if from_s3 else "conversion"

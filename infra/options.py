@@ -6,9 +6,13 @@ import argparse
 from pathlib import Path
 
 from handler import __version__
-from infra import commands, s3_options, style_commands
+from infra import commands, convert_command, s3_options, style_commands
 from infra.arguments import MEMORY_MB, Adder, new, picture_format, seconds, whole
 from infra.bench import options as bench_options
+from infra.diagnose import options as diagnose_options
+from infra.doctor import command as doctor
+from infra.report import options as report_options
+from infra.video import options as video_options
 
 
 def parser() -> argparse.ArgumentParser:
@@ -16,7 +20,8 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="animegan", description="Photos in, anime pictures out.")
     top.add_argument("--version", action="version", version=f"animegan {__version__}")
     adder = top.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_convert, _invoke, _serve, _styles, _pull, _freeze, s3_options.add, bench_options.add):
+    elsewhere = (s3_options.add, report_options.add, diagnose_options.add, bench_options.add, doctor.add)
+    for add in (_convert, video_options.add, _invoke, _serve, _styles, _pull, _freeze, *elsewhere):
         add(adder)
     return top
 
@@ -25,7 +30,7 @@ def _convert(adder: Adder) -> None:
     command = new(
         adder,
         "convert",
-        commands.convert,
+        convert_command.convert,
         "convert photos and folders of photos",
         "print one JSON object per photo, one a line, on stdout",
     )
@@ -39,6 +44,7 @@ def _convert(adder: Adder) -> None:
         help="write DIR/NAME.EXT, subfolders kept; without it NAME.anime.EXT beside each photo",
     )
     add("--force", action="store_true", help="replace pictures that are there already, which are else skipped")
+    add("--watch", action="store_true", help="go on: convert photos as they land in the folders, until Ctrl-C")
     add("--style", metavar="NAME", help="see `animegan styles`; default: STYLE, or cel")
     add(
         "--size",
@@ -48,6 +54,7 @@ def _convert(adder: Adder) -> None:
     )
     add("--format", type=picture_format, choices=("png", "jpeg", "webp"), help="default: the photo's own, or png")
     add("--quality", type=whole(1, 100), metavar="1-100", help="of a JPEG or WebP picture (default 92)")
+    add("--face", action="store_true", help="paint faces apart; needs `animegan pull yunet` once")
     add("--side-by-side", action="store_true", help="photo left, picture right")
     add("--upscale", action="store_true", help="let --size be larger than the photo")
     add = command.add_mutually_exclusive_group().add_argument
@@ -82,7 +89,7 @@ def _pull(adder: Adder) -> None:
         adder,
         "pull",
         style_commands.pull,
-        "download a published style, show its licence, freeze it",
+        "download a published style, or yunet for --face; show its licence",
         "print its manifest",
     )
     command.add_argument("name", metavar="NAME", help="see `animegan styles`")
@@ -104,4 +111,5 @@ def _freeze(adder: Adder) -> None:
     add("--licence", default="Not stated. Ask whoever made the weights.", help="of the weights")
     add("--source", help="where they are from; default: the file's name")
     add("--no-align-corners", dest="align_corners", action="store_false", help="upsample as its training did")
+    add("--face-size", type=whole(64, 1024), default=512, metavar="PIXELS", help="best for faces; default 512")
     add("--out", type=Path, metavar="DIR", help="default: the folder of styles (STYLES_DIR)")

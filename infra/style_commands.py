@@ -10,6 +10,7 @@ from dataclasses import asdict
 from infra import progress, styles
 from infra.errors import BadRequest
 from infra.text import shown
+from layers.model.detector import Detector, load_detectors, pull_detector
 from layers.model.registry import BUILTIN
 
 
@@ -20,12 +21,22 @@ def list_styles(args: Namespace) -> int:
         return 0
     for style in known:
         print(f"{style.name} ({style.title}) – {style.state}")
-        for text in filter(None, (style.description, f"Licence: {style.licence}")):
-            print(textwrap.fill(text, 100, initial_indent="    ", subsequent_indent="    "))
+        _print_indented(style.description, f"Licence: {style.licence}")
+    for detector in load_detectors().values():
+        there = "installed" if detector.installed(styles.styles_dir()) else f"animegan pull {detector.name}"
+        print(f"{detector.name} ({detector.title}) – no style, published: {there}")
+        _print_indented(detector.description, f"Licence: {detector.licence.strip()}")
     return 0
 
 
+def _print_indented(*texts: str) -> None:
+    for text in filter(None, texts):
+        print(textwrap.fill(text, 100, initial_indent="    ", subsequent_indent="    "))
+
+
 def pull(args: Namespace) -> int:
+    if args.name in (detectors := load_detectors()):
+        return _pull_detector(args, detectors[args.name])
     from layers.model.pull import pull as fetch
 
     folder = styles.styles_dir()
@@ -34,6 +45,15 @@ def pull(args: Namespace) -> int:
     progress.plain(f"animegan: {manifest.style} is in {shown(folder / manifest.style)}")
     if args.json:
         print(json.dumps(asdict(manifest), indent=2))
+    return 0
+
+
+def _pull_detector(args: Namespace, detector: Detector) -> int:
+    with progress.bar(args.name, in_bytes=True) as (say, advance):
+        path = pull_detector(detector, styles.styles_dir(), announce=say, progress=advance, url=args.url)
+    progress.plain(f"animegan: {detector.name} is {shown(path)}")
+    if args.json:
+        print(json.dumps(asdict(detector), indent=2))
     return 0
 
 
@@ -51,6 +71,7 @@ def freeze(args: Namespace) -> int:
         source=args.source or args.checkpoint.name,
         align_corners=args.align_corners,
         title=args.title,
+        face_size=args.face_size,
     )
     progress.plain(f"animegan: {manifest.style} is in {shown(folder / manifest.style)}")
     if args.json:

@@ -83,3 +83,9 @@ def prepare(name: str, folder: Path, say: Callable[[str], None]) -> None:
     if not is_current(folder, find_style(BUILTIN)):
         say(f"animegan: freezing the built-in style into {shown(folder)}, once (some seconds)")
         ensure_builtin(folder)
+
+
+def check_detector(path: Path) -> None:
+    """Raises NotInstalled where the face detector is not."""
+    if not path.is_file():
+        raise NotInstalled(f"--face needs a face detector, and {shown(path)} is none: run `animegan pull yunet`")

@@ -38,6 +38,12 @@ def test_the_three_locks_agree() -> None:
     assert runtime.items() <= command_line.items() <= tests.items()
 
 
+def test_what_the_page_is_tested_with_changes_nothing_of_the_other_locks() -> None:
+    tests, page = locked("tests"), locked("tests/page")
+    assert "playwright" in page
+    assert all(page[name] == version for name, version in tests.items() if name in page)
+
+
 def test_makefile_and_project_name_the_same_torch() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     torch = next(r for r in project["dependencies"] if r.startswith("torch"))

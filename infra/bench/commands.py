@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import tempfile
 from argparse import Namespace
+from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 
+from infra import progress, styles
+from infra.allocators import tcmalloc
 from infra.bench import image as images
-from infra.bench import machine, report
+from infra.bench import machine, report, verdicts
 from infra.bench.coldstart import slow_imports
 from infra.bench.container import Sandbox, Size
 
@@ -51,7 +55,7 @@ def engine(args: Namespace) -> int:
         if not args.only or name == engines.REFERENCE or any(text in name for text in args.only)
     ]
     threads = args.threads or math.ceil(cpu.vcpus())
-    if not comparison.allocator():
+    if not tcmalloc():
         print(
             "animegan: no tcmalloc here (make wheelhouse fetches it): ours runs with the system's malloc",
             file=sys.stderr,
@@ -67,3 +71,28 @@ def engine(args: Namespace) -> int:
         found.plot(args.plot)
     print(json.dumps(asdict(found), indent=2) if args.json else found.as_text())
     return 0
+
+
+def overhead(args: Namespace) -> int:
+    """1 if recorder and log line cost more than they may. Raises BadRequest, and what init raises."""
+    from handler import cpu
+    from handler.convert import ConversionRequest
+    from handler.converter import Converter
+    from handler.generator import Styles
+    from handler.metrics import LogLines
+    from handler.settings import Settings
+    from infra.bench import overhead_report
+    from infra.bench.made_up import jpeg
+    from infra.bench.overhead import Overheads
+
+    settings = Settings.from_environment().model_copy(update={"cache_bytes": 0, "max_side": args.side})
+    styles.prepare(settings.style, settings.styles_dir, progress.plain)
+    threads = cpu.set_threads(settings.num_threads, cpu.vcpus())
+    loaded = Styles(settings.styles_dir, cpu.best_precision(settings.precision), settings.kernel)
+    loaded.default(settings.style)
+    converter = Converter(settings, loaded, LogLines(cpu.vcpus(), threads))
+    said = {**machine.described(), "threads": str(threads)}
+    overheads = Overheads(converter, ConversionRequest(jpeg(args.side, args.side), settings.style, format="jpeg"))
+    with progress.bar("converting") as (_, advance), Path(os.devnull).open("w") as log, redirect_stdout(log):
+        found = overheads.measure(args.side, args.pairs, lambda done: advance(done, args.pairs))
+    return verdicts.tell(overhead_report.Report(said, found), args.json)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from infra.arguments import MEMORY_MB, Adder, new, whole
-from infra.bench import commands, endurance
+from infra.bench import commands, endurance, faces, reporting
+from infra.faults import command as faults
 
 IMAGE_EPILOG = """\
 Needs docker, an engine that runs, and the image: make image. Containers are limited as Lambda limits a function of
@@ -16,6 +17,10 @@ ENGINE_EPILOG = """\
 The rivals are in the extra `bench`: .venv/bin/pip install -e '.[bench]'. Those that are not installed, or that
 need instructions this processor lacks, are left out. Ours has tcmalloc preloaded, as in the image, if it is here.
 """
+OVERHEAD_EPILOG = """\
+Conversions with and without recorder and log line take turns; a third in each turn has both timed in place. The
+exit code is 1 if they cost over 1 ms or 0.2 % of a conversion. Smaller photos have a larger share.
+"""
 
 
 def add(adder: Adder) -> None:
@@ -23,7 +28,11 @@ def add(adder: Adder) -> None:
     commands_of = top.add_subparsers(metavar="COMMAND", required=True)
     _image(commands_of)
     _engine(commands_of)
+    _overhead(commands_of)
+    faces.add(commands_of)
     endurance.add(commands_of)
+    reporting.add(commands_of)
+    faults.add(commands_of)
 
 
 def _image(adder: Adder) -> None:
@@ -82,3 +91,12 @@ def _engine(adder: Adder) -> None:
     )
     add("--only", action="append", metavar="TEXT", help="engines with this in their name, and the reference")
     add("--plot", type=Path, metavar="FILE.png", help="the medians as bars")
+
+
+def _overhead(adder: Adder) -> None:
+    help = "what the stage recorder and the log line cost a conversion"
+    command = new(adder, "overhead", commands.overhead, help, "as a JSON object, with every conversion")
+    command.epilog = OVERHEAD_EPILOG
+    add = command.add_argument
+    add("--side", type=whole(32, 4096), default=512, metavar="PIXELS", help="of the square photo; default 512")
+    add("--pairs", type=whole(1), default=30, metavar="N", help="conversions of each kind; default 30")

@@ -1,14 +1,14 @@
 """What can go wrong between a style's name and its frozen modules; messages are for the command line's user.
 
 ModelError
-├── RegistryError             styles.toml cannot be read, or an entry of it is incomplete
+├── RegistryError             styles.toml or detector.toml cannot be read, or an entry of it is incomplete
 ├── UnknownStyleName          no style has this name; says which do, the near ones first
 ├── FreezeError               a style that cannot be frozen; nothing was written
 │   ├── CheckpointError       not this generator's weights: missing, misshapen or unexpected key, cut short,
 │   │                         not a checkpoint at all, pickled code, values that are not finite
 │   ├── ParityError           a frozen module's pictures are too far from the eager generator's
 │   └── StyleNameError        the name cannot be a directory's
-└── PullError                 a checkpoint that could not be fetched
+└── PullError                 a checkpoint, or the face detector, that could not be fetched
     ├── NoConnection          the host cannot be reached, or the address is no web address
     ├── ServerRefused         it answered, but not with the file
     ├── Interrupted           the stream ended early; what came is kept, the next pull resumes there

@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from layers.model.errors import CorruptDownload
-from layers.model.fetch import Progress, discard, fetch, silent
+from layers.model.fetch import Progress, silent
 from layers.model.freeze import freeze_style
 from layers.model.manifest import Manifest
 from layers.model.registry import Style, find_style
+from layers.model.verified import verified
 
 CHECKPOINTS = ".checkpoints"  # inside the styles directory, so that a new torch can freeze again offline
 CHUNK_BYTES = 1024 * 1024
@@ -42,22 +42,9 @@ def download(style: Style, into: Path, *, url: str | None = None, progress: Prog
     Raises PullError, OSError (disk).
     """
     target = into / f"{style.name}.pt"
-    if _is_blob(target, style.blob_id):
-        return target
-    into.mkdir(parents=True, exist_ok=True)
-    part = target.with_suffix(".pt.part")
-    if not _is_blob(part, style.blob_id):  # complete if a pull was killed just before the rename
-        fetch(url or style.url or "", part, progress)
-    if not _is_blob(part, style.blob_id):
-        found, size = blob_id(part), part.stat().st_size
-        discard(part)
-        raise CorruptDownload(
-            f"{style.name}: the {size:,} bytes that came have git blob id {found}, not {style.blob_id}, and "
-            "were removed. Pull again; if it stays so, the file was replaced or a proxy answers for it"
-        )
-    part.replace(target)
-    discard(part)
-    return target
+    return verified(
+        style.name, target, "git blob id", blob_id, style.blob_id or "", url or style.url or "", progress
+    )
 
 
 def blob_id(path: Path) -> str:
@@ -67,7 +54,3 @@ def blob_id(path: Path) -> str:
         while chunk := file.read(CHUNK_BYTES):
             digest.update(chunk)
     return digest.hexdigest()
-
-
-def _is_blob(path: Path, wanted: str | None) -> bool:
-    return path.is_file() and blob_id(path) == wanted

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from layers.model.errors import RegistryError, UnknownStyleName
-from layers.model.manifest import Manifest, sha256
+from layers.model.manifest import FACE_SIZE, Manifest, sha256
+from layers.model.operators import library
 
 STYLES = Path(__file__).with_name("styles.toml")
 BUILTIN = "cel"
@@ -33,6 +34,7 @@ class Style:
     checkpoint: Path | None = None
     url: str | None = None
     blob_id: str | None = None
+    face_size: int = FACE_SIZE
 
     def __post_init__(self) -> None:
         if self.checkpoint is None and not (self.url and self.blob_id):
@@ -73,11 +75,15 @@ def is_current(styles_dir: Path, style: Style) -> bool:
     installed = Manifest.read(styles_dir / style.name)
     if installed is None or style.checkpoint is None or not style.checkpoint.is_file():
         return False
+    operators = library()
+    if operators and sha256(operators) != installed.operators:
+        return False
     described = (installed.title, installed.licence, installed.source)
-    made = (installed.checkpoint_sha256, installed.align_corners, installed.torch)
+    made = (installed.checkpoint_sha256, installed.align_corners, installed.face_size, installed.torch)
     return described == (style.title, style.licence.strip(), style.origin) and made == (
         sha256(style.checkpoint),
         style.align_corners,
+        style.face_size,
         version("torch"),
     )
 

@@ -33,6 +33,7 @@ class Negative:
     """A generator that costs nothing, whose pictures can be told from photos."""
 
     precision = "float32"
+    kernel = "torch"
     seconds_per_pixel = 0.0
     seconds = 0.0  # how long it takes
 

@@ -16,9 +16,10 @@ import pytest
 from handler.accept import wanted_image
 from handler.api import create_app
 from handler.convert import Conversion, ConversionRequest
-from handler.converter import Caller, Converter
+from handler.converter import Converter
 from handler.function import Function
 from handler.generator import Styles
+from handler.lines import Caller
 from handler.metrics import LogLines
 from handler.settings import Settings
 from handler.slots import Slots
@@ -149,7 +150,7 @@ PARAMETERS = [
     ("quality=101", "quality=101"),
     ("format=gif", "format=gif"),
     ("sise=10", "sise: Extra"),
-    ("face=true", "face=true"),
+    ("face=maybe", "face=maybe"),
 ]
 
 
@@ -244,6 +245,7 @@ async def test_styles_and_health_describe_what_runs(client: httpx.AsyncClient) -
     assert styles["default"] == "cel"
     assert styles["styles"][0]["licence"].startswith("MIT")
     assert styles["styles"][0]["precision"] == "float32"
+    assert styles["faces"] is False  # as there is no detector
     health = (await client.get("/health")).json()
     assert health["styles"] == {"cel": styles["styles"][0]["digest"]}
     assert health["uptime_s"] >= 0

@@ -15,12 +15,13 @@ import httpx
 import pytest
 
 from handler.api import create_app
-from handler.cache import OVERHEAD, Cache, bound, key
+from handler.cache import OVERHEAD, Cache, Lookup, bound, key
 from handler.convert import Conversion, ConversionRequest
-from handler.converter import Caller, Converter
+from handler.converter import Converter
 from handler.errors import ConversionError, CorruptImage, SettingsError, UnknownStyle
 from handler.function import Function
 from handler.generator import Styles
+from handler.lines import Caller
 from handler.metrics import LogLines
 from handler.settings import Settings
 from handler.slots import Slots
@@ -86,23 +87,19 @@ def test_a_picture_that_is_made_twice_counts_once() -> None:
     assert cache.bytes == 4_000
 
 
-def test_how_long_it_took_is_not_kept_with_it() -> None:
-    cache = Cache(40_000)
-    cache.put("a", picture(4_000))
-    assert cache.get("a") == replace(picture(4_000), timings={})
-
-
 def test_without_bytes_nothing_is_kept_and_the_log_says_off() -> None:
     cache = Cache(0)
     cache.put("a", picture(OVERHEAD))
     assert cache.get("a") is None
-    assert cache.counted(hit=False) == {"cache": "off"}
+    assert cache.counted("miss") == {"cache": "off"}
 
 
 def test_the_share_of_hits_is_of_all_that_was_looked_up_so_far() -> None:
     cache = Cache(40_000)
-    said = [cache.counted(hit)["cache_hit_rate"] for hit in (False, True, True, False)]
-    assert said == [0, 0.5, 0.667, 0.5]
+    lookups: tuple[Lookup, ...] = ("miss", "hit", "hit", "partial")
+    assert [cache.counted(found)["cache_hit_rate"] for found in lookups] == [0, 0.5, 0.667, 0.5]
+    faces = cache.counted("hit", "face_cache")
+    assert (faces["face_cache"], faces["face_cache_hit_rate"]) == ("hit", 1)  # they are counted apart
 
 
 @pytest.mark.parametrize(("memory", "bytes"), [(None, 2**26), ("128", 0), ("3007", 0), ("3008", 2**26)])
@@ -117,7 +114,7 @@ def test_auto_is_64_mib_and_off_in_lambda_below_3008_mb(
 
 
 def test_every_option_of_a_request_decides_and_the_photo_by_its_content_alone() -> None:
-    request = ConversionRequest(b"photo", "cel", "png", 64, 90, False, False, 1000)
+    request = ConversionRequest(b"photo", "cel", "png", 64, 90, False, False, False, 1000)
     others: dict[str, Any] = {
         "data": b"other",
         "style": "ink",
@@ -126,12 +123,13 @@ def test_every_option_of_a_request_decides_and_the_photo_by_its_content_alone() 
         "quality": 91,
         "upscale": True,
         "side_by_side": True,
+        "face": True,
         "max_output_bytes": None,
     }
     assert others.keys() == {field.name for field in fields(ConversionRequest)}
     keys = [key(request, "digest", 1024), key(request, "digest2", 1024), key(request, "digest", 512)]
     keys += [key(replace(request, **{name: value}), "digest", 1024) for name, value in others.items()]
-    assert len(set(keys)) == 11
+    assert len(set(keys)) == 12
     assert key(replace(request, data=bytes(bytearray(b"photo"))), "digest", 1024) == keys[0]
 
 

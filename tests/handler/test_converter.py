@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from handler.convert import ConversionRequest
-from handler.converter import Caller, Converter
+from handler.converter import Converter
 from handler.errors import ConversionError, EmptyImage, InternalError, OutOfTime
 from handler.generator import FrozenGenerator, Styles
+from handler.lines import Caller
 from handler.metrics import LogLines
 from handler.settings import Settings
 

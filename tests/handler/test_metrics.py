@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -12,6 +15,7 @@ from handler.function import Function
 from handler.metrics import LogLines
 from handler.stages import Stages
 from tests.events import Context, http_api
+from tests.pictures import asymmetric, encoded
 
 # From AWS's MetricDatum reference; only those that we could use.
 UNITS = {"Milliseconds", "Seconds", "Megabytes", "Bytes", "Count", "Percent", "None"}
@@ -22,7 +26,7 @@ CONVERSION = {
 }
 PROPERTIES = {
     *("request_id", "input_format", "input_width", "input_height", "stage_cpu", "threads", "load_average"),
-    *("steal_time", "involuntary_switches", "major_faults", "minor_faults", "error"),
+    *("steal_time", "involuntary_switches", "major_faults", "minor_faults", "error", "environment", "memory_size"),
 }
 
 
@@ -86,6 +90,46 @@ def test_a_failure_leaves_one_line_too(
 def test_a_style_that_a_client_made_up_never_becomes_a_dimension(lines: Any, photo: bytes) -> None:
     (line,) = lines(photo, style="x" * 50)
     assert line["Style"] == "unknown"
+
+
+def test_the_environment_is_the_same_in_every_line_of_a_process_and_in_no_other(
+    function: Function, lines: Any, photo: bytes
+) -> None:
+    first, second = lines(photo) + lines(photo, size="32")
+    assert first["environment"] == second["environment"]
+    assert first["environment"].startswith(f"local-{os.getpid()}-")
+    program = "from handler.metrics import environment; print(environment())"
+    others = [subprocess.check_output([sys.executable, "-c", program], text=True) for _ in range(2)]
+    assert len({first["environment"], *others}) == 3
+
+
+def test_in_lambda_the_environment_is_the_log_stream_and_the_memory_size_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AWS_LAMBDA_LOG_STREAM_NAME", "2026/11/30/[7]0a1b2c")
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "1769")
+    log = LogLines(vcpus=1, threads=1)
+    log.init("cel", 1.0, {})
+    log.skipped("sqs", {})
+    log.conversion(Stages(), "cel", "sqs", 1, None, {})
+    for line in map(json.loads, capsys.readouterr().out.splitlines()):
+        assert (line["environment"], line["memory_size"]) == ("2026/11/30/[7]0a1b2c", 1769)
+
+
+def test_a_memory_size_that_is_none_is_null_and_stops_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "much")
+    LogLines(vcpus=1, threads=1).init("cel", 1.0, {})
+    assert json.loads(capsys.readouterr().out)["memory_size"] is None
+
+
+@pytest.mark.parametrize(("format", "said"), [("JPEG", False), ("progressive", True), ("PNG", None)])
+def test_a_progressive_jpeg_is_told_from_others(lines: Any, format: str, said: bool | None) -> None:
+    options = {"progressive": True} if format == "progressive" else {}
+    (line,) = lines(encoded(asymmetric(), "PNG" if format == "PNG" else "JPEG", **options))
+    assert line.get("progressive") is said
+    assert line["error"] is None
 
 
 def test_stage_durations_add_up_to_no_more_than_the_whole(lines: Any, photo: bytes) -> None:

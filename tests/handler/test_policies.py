@@ -160,10 +160,10 @@ def test_a_damaged_module_is_refused_by_its_digest(frozen_styles: Path, tmp_path
     data[len(data) // 2] ^= 1
     module.write_bytes(data)
     with pytest.raises(StyleError, match=r"float32\.pt.*SHA-256"):
-        Styles(tmp_path, "float32")["cel"]
+        Styles(tmp_path, "float32", "torch")["cel"]
     module.unlink()
     with pytest.raises(StyleError, match=r"float32\.pt cannot be loaded"):
-        Styles(tmp_path, "float32")["cel"]
+        Styles(tmp_path, "float32", "torch")["cel"]
 
 
 def test_a_damaged_style_does_not_take_the_others_with_it(frozen_styles: Path, tmp_path: Path) -> None:

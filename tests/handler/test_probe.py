@@ -46,6 +46,11 @@ def test_an_actl_in_a_png_s_text_is_no_animation() -> None:
     assert not probe(png_header(4, 4) + text + png_chunk(b"IDAT", b"") + png_chunk(b"IEND", b"")).animated
 
 
+@pytest.mark.parametrize("progressive", [False, True])
+def test_a_progressive_jpeg_is_known_by_its_frame_header(progressive: bool) -> None:
+    assert probe(encoded(asymmetric(), "JPEG", progressive=progressive)).progressive is progressive
+
+
 def test_a_top_down_bmp_has_a_positive_height() -> None:
     data = bytearray(bmp([b"\1\2\3" * 5] * 7, width=5, bits=24))
     data[22:26] = struct.pack("<i", -7)

@@ -129,7 +129,7 @@ def test_the_style_comes_from_job_or_object_or_settings_and_parameters_from_the_
     assert bucket.keys("anime/") == {"anime/a.jpg.ink.webp", "anime/a.jpg.cel.webp"}
 
 
-@pytest.mark.parametrize("options", ["no json", "[]", '{"size": -1}', '{"sise": 3}', '{"face": true}'])
+@pytest.mark.parametrize("options", ["no json", "[]", '{"size": -1}', '{"sise": 3}', '{"face": 7}'])
 def test_wrong_parameters_of_an_object_are_told(bucket: Bucket, options: str) -> None:
     bucket.put("a.jpg", photo(), Metadata={"animegan-options": options})
     said = answer(bucket.events(), events.notification("a.jpg", bucket=bucket.name))

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from handler.bodies import validated
-from handler.converter import Caller
 from handler.errors import CorruptImage, InvalidParameter, Unfinished
+from handler.lines import Caller
 from handler.naming import output_key, report_key
 from handler.objects import S3Object
 from handler.reports import Reports

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -105,5 +106,10 @@ def test_sam_local_start_api_takes_a_photo_and_gives_a_picture(built: Path, phot
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(urllib.request.Request(f"{url}/convert", b"no picture", headers), timeout=120)
         assert (refused.value.code, json.load(refused.value)["code"]) == (415, "unsupported_format")
+        with urllib.request.urlopen(f"{url}/", timeout=120) as page:
+            html = page.read().decode()
+        for file in re.findall(r'(?:href|src)="(static/[^"]+)"', html):
+            with urllib.request.urlopen(f"{url}/{file}", timeout=120) as served:
+                assert served.read() == (ROOT / "handler" / "static" / file.rpartition("/")[2]).read_bytes()
         with urllib.request.urlopen(f"{url}/health", timeout=120) as health:
             assert json.load(health)["status"] == "ok"

@@ -22,13 +22,13 @@ def test_seconds_come_from_log_lines_of_conversions_that_went_well(tmp_path: Pat
     noise.append(line(0.1, cache="hit"))
     log.write_text("\n".join([*noise, line(1000.0), f"2026-11-30T08:00:00Z\t{line(3000.0)}", line(1200.0)]))
     assert (from_log(log).value, from_log(log).origin) == (1.2, f"median of 3 conversions, {log}")
-    log.write_text("\n".join([line(1000.0), line(2000.0, fetch_ms=500.0)]))
+    log.write_text("\n".join([line(1000.0), line(2500.0, S3PutDuration=[80.0])]))
     assert (from_log(log).value, from_log(log).origin) == (2.5, f"median of 1 S3 conversion, {log}")
 
 
 ODD = [
-    *(line(2000.0, fetch_ms=value) for value in ("x", None, [], [1], {}, True, -1, float("nan"), float("inf"))),
-    *(line(value) for value in (0, -5, True, "1", None, [], float("nan"), float("inf"), 1e300, 10**400)),
+    *(line(value) for value in (0, "x", {}, [1], -5, True, "1", None, [])),
+    *(line(value) for value in (float("nan"), float("inf"), 1e300, 10**400)),
     *(line(1000.0, Duration=value) for value in (None, {}, [], [None], "1", True, -5)),
     '{"event": "conversion", "error": null, "Duration": [1e999]}',
     '{"event": "conversion", "error": null, "Duration": [' + "9" * 5000 + "]}",

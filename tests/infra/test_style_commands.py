@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import pytest
 
 from layers.model.registry import load_registry
 from tests.factories import checkpoint
-from tests.infra.conftest import Run, picture, size
+from tests.infra.conftest import ROOT, Run, picture, size
 
 
 class WrongFile(BaseHTTPRequestHandler):
@@ -101,3 +101,52 @@ def test_a_name_that_is_unknown_and_a_host_that_is_away_are_one_line(animegan: R
         assert done.returncode == 1
         assert done.stderr.startswith("animegan: ")
         assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_detector_is_listed_with_its_licence_and_refused_from_a_mirror_with_another_file(
+    animegan: Run, tmp_path: Path, mirror: str
+) -> None:
+    env = {"STYLES_DIR": str(tmp_path)}
+    text = animegan("styles", env=env).stdout
+    assert "yunet (YuNet) – no style, published: animegan pull yunet\n" in text
+    assert "WIDER FACE" in text
+    done = animegan("pull", "yunet", "--url", mirror, env=env)
+    assert done.returncode == 1
+    assert "SHA-256" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not list(tmp_path.rglob("*.onnx*"))
+
+
+def test_faces_without_a_detector_are_one_line_that_says_how_to_get_it(animegan: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(picture())
+    done = animegan("convert", tmp_path / "a.jpg", "--face")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("run `animegan pull yunet`")
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "a.anime.jpg").exists()
+
+
+def test_faces_are_painted_from_the_command_line(
+    animegan: Run, tmp_path: Path, shared: Callable[[str], Path]
+) -> None:
+    detector = {"FACE_DETECTOR": str(shared("models/face_detection_yunet_2023mar.onnx"))}
+    photo, log = ROOT / "docs" / "images" / "photo.jpg", tmp_path / "log"
+    options = ("--face", "--size", "200", "-o", tmp_path / "out", "--log", log)
+    done = animegan("convert", photo, *options, env=detector)
+    assert (done.returncode, size(tmp_path / "out" / "photo.jpg")) == (0, (200, 200)), done.stderr
+    lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+    assert [(line["faces"], line["faces_painted"]) for line in lines if line["event"] == "conversion"] == [(1, 1)]
+
+
+def test_the_sheet_of_faces_has_three_pictures_of_each(
+    animegan: Run, tmp_path: Path, shared: Callable[[str], Path]
+) -> None:
+    detector = {"FACE_DETECTOR": str(shared("models/face_detection_yunet_2023mar.onnx"))}
+    photo = ROOT / "docs" / "images" / "photo.jpg"
+    options = ("--size", "200", "--json", "--sheet", tmp_path / "sheet.jpg")
+    done = animegan("bench", "faces", photo, *options, env=detector)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)
+    said = [row[name] for name in ("photo", "width", "faces", "painted", "warnings")]
+    assert said == ["photo.jpg", 200, 1, 1, []]
+    assert size(tmp_path / "sheet.jpg") == (1260, 210)
