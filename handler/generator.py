@@ -15,14 +15,17 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from handler.cpu import Precision
 from handler.errors import StyleError, UnknownStyle
+from handler.operators import Kernel, Native
 
+FACE_SIZE = 512  # side of the square that a style paints faces best in, where its manifest says nothing
+FACE_SIZES = (64, 1024)
 SCHEMA_VERSION = 1  # of manifest.json, as layers/model/manifest.py writes it
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 WARM_UP_SIDE = 64  # what a first call costs over a later one hardly depends on size
@@ -42,6 +45,8 @@ class Manifest:
     licence: str
     digest: str
     files: dict[str, tuple[str, str]]
+    face_size: int = FACE_SIZE
+    native: Native | None = None
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
@@ -51,19 +56,27 @@ class Manifest:
             if said["schema_version"] != SCHEMA_VERSION:
                 raise ValueError(f"schema_version {said['schema_version']}, not {SCHEMA_VERSION}")
             files = {name: (module["file"], module["sha256"]) for name, module in said["modules"].items()}
-            return cls(said["style"], said["title"], said["licence"], said["checkpoint_sha256"], files)
+            face_size = int(said.get("face_size", FACE_SIZE))
+            if not FACE_SIZES[0] <= face_size <= FACE_SIZES[1]:
+                raise ValueError(f"face_size {face_size}, not {FACE_SIZES[0]} to {FACE_SIZES[1]}")
+            described = said["style"], said["title"], said["licence"], said["checkpoint_sha256"]
+            return cls(*described, files, face_size, Native.read(said.get("native")))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StyleError(f"{path} is no manifest ({error!r}); freeze the style again.") from None
 
 
 class FrozenGenerator:
-    """A loaded style: (1, 3, H, W) float32 in [-1, 1] -> the same shape, H and W multiples of 32."""
+    """A loaded style: (N, 3, H, W) float32 in [-1, 1] -> the same shape, H and W multiples of 32."""
 
-    def __init__(self, folder: Path, manifest: Manifest, precision: Precision) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, precision: Precision, kernel: Kernel = "torch") -> None:
         self.manifest = manifest
         self.precision: Precision = precision if precision in manifest.files else "float32"
         begun = time.perf_counter()
-        self._module = _load(folder, *manifest.files[self.precision])
+        native = manifest.native if kernel == "native" else None
+        if native and not (self.precision in native.files and native.loaded(folder)):
+            native = None
+        self.kernel: Kernel = "native" if native else "torch"
+        self._module = _load(folder, *(native or manifest).files[self.precision])
         self.load_seconds = time.perf_counter() - begun
         self.warm_up_seconds = 0.0
         self.seconds_per_pixel = SECONDS_PER_PIXEL  # what a conversion takes at best: the least seen
@@ -75,7 +88,7 @@ class FrozenGenerator:
         # and optimised again makes the first two calls slow, and later ones no faster (docs/performance.md).
         with torch.inference_mode(), as_frozen(False):
             y: Tensor = self._module(x.to(DTYPES[self.precision])).float()
-        self._learn((time.perf_counter() - begun) / (x.shape[-2] * x.shape[-1]))
+        self._learn((time.perf_counter() - begun) / (x.numel() / 3))
         return y
 
     def _learn(self, spent: float) -> None:
@@ -109,8 +122,8 @@ def _load(folder: Path, file: str, sha256: str) -> torch.jit.ScriptModule:
 class Styles:
     """The styles of one folder, each loaded once, at its first use."""
 
-    def __init__(self, folder: Path, precision: Precision) -> None:
-        self._folder, self._precision = folder, precision
+    def __init__(self, folder: Path, precision: Precision, kernel: Literal["auto", "torch"] = "auto") -> None:
+        self._folder, self._precision, self._kernel = folder, precision, kernel
         self.manifests: dict[str, Manifest] = {}
         self.damaged: dict[str, str] = {}  # style -> why it cannot be had; the others still can
         self._loaded: dict[str, FrozenGenerator] = {}
@@ -132,13 +145,14 @@ class Styles:
             raise StyleError(f"STYLE={name}: {why} STYLES_DIR is {self._folder}.") from None
 
     def described(self) -> list[dict[str, str]]:
-        """Name, title, licence, precision and checkpoint digest of each."""
+        """Name, title, licence, precision, kernel and checkpoint digest of each."""
         return [
             {
                 "name": name,
                 "title": manifest.title,
                 "licence": manifest.licence,
                 "precision": self.precision(name),
+                "kernel": self.kernel(name),
                 "digest": manifest.digest,
             }
             for name, manifest in self.manifests.items()
@@ -148,12 +162,20 @@ class Styles:
         """What a style is or will be loaded in."""
         return self._precision if self._precision in self.manifests[name].files else "float32"
 
+    def kernel(self, name: str) -> Kernel:
+        """What a style runs on, or would by this processor: its own operators, or torch's."""
+        if name in self._loaded:
+            return self._loaded[name].kernel
+        native = self.manifests[name].native if self._kernel == "auto" else None
+        return "native" if native and native.able(self.precision(name)) else "torch"
+
     def __getitem__(self, name: str) -> FrozenGenerator:
         """Raises UnknownStyle, naming those that there are."""
         if name not in self.manifests:
             raise UnknownStyle(f"There is no style {name[:60]!r} here; there is {', '.join(self.manifests)}.")
         with self._loading:
             if name not in self._loaded:
-                self._loaded[name] = FrozenGenerator(self._folder / name, self.manifests[name], self._precision)
+                loading = self._folder / name, self.manifests[name], self._precision, self.kernel(name)
+                self._loaded[name] = FrozenGenerator(*loading)
                 self._loaded[name].warm_up()
             return self._loaded[name]

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from infra.allocators import tcmalloc
 from infra.bench import engines
 from infra.bench.engines import Array
 from infra.bench.likeness import Likeness, likeness
@@ -23,7 +24,6 @@ from infra.errors import BadRequest
 ROOT = Path(__file__).parents[2]
 CHECKPOINT = ROOT / "layers/model/weights/cel.pt"
 LIMITS = ("limit float32", "limit bfloat16")
-ALLOCATORS = ("build/image/lib/libtcmalloc_minimal.so.4", "/usr/lib/*-linux-gnu/libtcmalloc_minimal.so.4")
 
 
 @dataclass
@@ -65,16 +65,6 @@ def available(bfloat16: bool) -> Iterator[str]:
             yield name
 
 
-def allocator() -> str:
-    """The tcmalloc that is here, or nothing."""
-    found = [
-        path
-        for pattern in ALLOCATORS
-        for path in Path("/" if pattern[0] == "/" else ROOT).glob(pattern.strip("/"))
-    ]
-    return str(found[0]) if found else ""
-
-
 def compare(names: list[str], folder: Path, threads: int, rounds: int, times: int) -> dict[str, Measured]:
     """`folder` is as engines.prepare leaves it, with photos.npy. Raises BadRequest where an engine fails."""
     measured = {name: Measured() for name in [*LIMITS, *names]}
@@ -95,7 +85,7 @@ def _process(name: str, folder: Path, threads: int, times: int) -> dict[str, Any
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(ROOT)}
     environment.pop("LD_PRELOAD", None)
     if name in engines.OURS:  # as the image has it
-        environment["LD_PRELOAD"] = allocator()
+        environment["LD_PRELOAD"] = tcmalloc()
     command = [sys.executable, "-m", "infra.bench.worker", name, str(folder), str(threads), str(times)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:

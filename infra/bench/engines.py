@@ -81,13 +81,13 @@ def compiled(folder: Path, threads: int) -> Network:
     return _of_torch(torch.compile(_published(folder).to(memory_format=torch.channels_last)))  # type: ignore[call-overload]
 
 
-def ours(precision: Any) -> Load:
+def ours(precision: Any, kernel: Any = "auto") -> Load:
     """What the function runs."""
 
     def load(folder: Path, threads: int) -> Network:
         from handler.generator import Styles
 
-        generator = Styles(folder / STYLES, precision).default("cel")
+        generator = Styles(folder / STYLES, precision, kernel).default("cel")
 
         def run(x: Array) -> Array:
             return generator(torch.from_numpy(x).to(memory_format=torch.channels_last)).numpy()
@@ -126,9 +126,10 @@ ENGINES: dict[str, Load] = {
     "OpenVINO float32": openvino("f32"),
     "OpenVINO bfloat16": openvino("bf16"),
     "animegan float32": ours("float32"),
+    "animegan float32, torch alone": ours("float32", "torch"),
     "animegan bfloat16": ours("bfloat16"),
 }
 NEEDS = {"ONNX Runtime": "onnxruntime", "OpenVINO float32": "openvino", "OpenVINO bfloat16": "openvino"}
-OURS = ("animegan float32", "animegan bfloat16")
+OURS = ("animegan float32", "animegan float32, torch alone", "animegan bfloat16")
 HARDWARE_BFLOAT16 = ("OpenVINO bfloat16", "animegan bfloat16")  # emulated, they would only be slow
 REFERENCE = "eager NCHW, as published"

@@ -21,7 +21,8 @@ Paint = Callable[[Pixels], Pixels]
 def load(settings: Settings) -> FrozenGenerator:
     """The style of the settings, with the function's policy of threads and precision. Raises StyleError."""
     cpu.set_threads(settings.num_threads, cpu.vcpus())
-    return Styles(settings.styles_dir, cpu.best_precision(settings.precision)).default(settings.style)
+    precision = cpu.best_precision(settings.precision)
+    return Styles(settings.styles_dir, precision, settings.kernel).default(settings.style)
 
 
 def painter(generator: FrozenGenerator) -> Paint:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import errno
 import re
+import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -23,7 +24,9 @@ from torch import nn
 from layers.model.checkpoint import load_checkpoint
 from layers.model.errors import CheckpointError, FreezeError, StyleNameError
 from layers.model.generator import Generator
-from layers.model.manifest import Manifest, Module, sha256
+from layers.model.manifest import FACE_SIZE, Manifest, Module, Native, sha256
+from layers.model.native import Operators
+from layers.model.operators import CPUINFO, NEEDS, able, library, loaded
 from layers.model.parity import SIZES, check_parity, measure
 from layers.model.registry import Style
 from layers.model.strips import Strips
@@ -41,12 +44,14 @@ def freeze(
     source: str,
     align_corners: bool = True,
     title: str | None = None,
+    face_size: int = FACE_SIZE,
 ) -> Manifest:
     """Freeze `checkpoint` into `out/style/`: float32.pt, bfloat16.pt and manifest.json, all of them or none.
 
-    Both modules take and give (N, 3, H, W) RGB in [-1, 1] in their own dtype and run fastest on channels-last
-    input; `size_multiple` of the manifest is what H and W should be padded to. A style already there is
-    replaced, unless it is the same. Raises CheckpointError, ParityError, StyleNameError, OSError.
+    Where the operators of layers/native are built, native.pt and their library are there too. All modules take and
+    give (N, 3, H, W) RGB in [-1, 1] in their own dtype and run fastest on channels-last input; `size_multiple` of
+    the manifest is what H and W should be padded to. A style already there is replaced, unless it is the same.
+    Raises CheckpointError, ParityError, StyleNameError, OSError.
     """
     if not re.fullmatch(r"[A-Za-z0-9][\w-]{0,63}", style, re.ASCII):
         raise StyleNameError(f"{style!r} cannot name a style: use letters, digits, - and _, at most 64")
@@ -55,6 +60,7 @@ def freeze(
     generator.load_state_dict(weights)
     generator.eval()
     out.mkdir(parents=True, exist_ok=True)
+    operators = library()
     with tempfile.TemporaryDirectory(prefix=f".{style}.", dir=out) as aside:
         staged = Path(aside, "new")
         staged.mkdir()
@@ -68,6 +74,9 @@ def freeze(
             torch=str(torch.__version__),
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             modules={name: _freeze_module(generator, name, staged) for name in DTYPES},
+            native=_freeze_native(generator, operators, staged),
+            operators=sha256(operators) if operators else None,
+            face_size=face_size,
         )
         manifest.write(staged)
         return _publish(staged, out / style, manifest)
@@ -85,21 +94,41 @@ def freeze_style(style: Style, checkpoint: Path | None, out: Path) -> Manifest:
         source=style.origin,
         align_corners=style.align_corners,
         title=style.title,
+        face_size=style.face_size,
     )
 
 
 def _freeze_module(generator: Generator, name: str, into: Path) -> Module:
-    path = into / f"{name}.pt"
     dtype = DTYPES[name]
     own = copy.deepcopy(generator)
     network: nn.Module = Strips(own).eval() if name in IN_STRIPS else own.to(dtype)
     # Channels-last weights keep their strides as constants, so no convolution reorders them at run time.
     network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # absent from torch's stub
+    return _measured(_save(network, into / f"{name}.pt"), generator, name)
+
+
+def _freeze_native(generator: Generator, operators: Path | None, into: Path) -> Native | None:
+    """A copy of the library goes with what was measured with it: another one may want weights in another order."""
+    if operators is None or not loaded(operators):
+        return None
+    copied = Path(shutil.copy(operators, into))
+    path = _save(Operators(generator).eval(), into / "native.pt")
+    measured = [name for name in DTYPES if able(name, CPUINFO)]  # one file: it goes by its input's dtype
+    modules = {name: _measured(path, generator, name) for name in measured}
+    return Native(modules, {name: NEEDS[name] for name in modules}, copied.name, sha256(copied))
+
+
+def _save(network: nn.Module, path: Path) -> Path:
     with _torchscript(), torch.no_grad():
         torch.jit.save(torch.jit.freeze(torch.jit.script(network)), path)
-        # What is measured is the file, since that is what will be served.
+    return path
+
+
+def _measured(path: Path, generator: Generator, name: str) -> Module:
+    """Of the file, since that is what will be served. Raises ParityError."""
+    with _torchscript():
         frozen = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
-    worst, mean = measure(generator, frozen, dtype, SIZES[generator.align_corners])
+    worst, mean = measure(generator, frozen, DTYPES[name], SIZES[generator.align_corners])
     check_parity(name, worst, mean)
     return Module(path.name, sha256(path), worst, mean)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 MANIFEST = "manifest.json"
 SCHEMA_VERSION = 1
+FACE_SIZE = 512  # what the portrait styles were made for, and what a manifest means that does not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,16 @@ class Module:
     sha256: str
     parity: Mapping[str, float]  # maximum absolute error
     mean_abs_error: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """The precisions once more, through the operators of `library`, where the processor has what they need."""
+
+    modules: Mapping[str, Module]
+    needs: Mapping[str, tuple[str, ...]]  # flags of /proc/cpuinfo, by precision
+    library: str
+    library_sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +47,10 @@ class Manifest:
     torch: str
     created: str
     modules: Mapping[str, Module]
+    native: Native | None = None  # absent where it could not be run, and so not be measured either
+    operators: str | None = None  # SHA-256 of the library that was there to make it with
     size_multiple: int = 32
+    face_size: int = FACE_SIZE  # side in pixels of the square that a face is best painted in
     schema_version: int = SCHEMA_VERSION
 
     @classmethod
@@ -47,8 +61,13 @@ class Manifest:
             if data["schema_version"] != SCHEMA_VERSION:
                 return None
             modules = {name: Module(**module) for name, module in data.pop("modules").items()}
-            intact = all(sha256(directory / module.file) == module.sha256 for module in modules.values())
-            return cls(**data, modules=modules) if intact else None
+            native = _native(data.pop("native", None))
+            files = [(module.file, module.sha256) for module in modules.values()]
+            if native:
+                files += [(module.file, module.sha256) for module in native.modules.values()]
+                files.append((native.library, native.library_sha256))
+            intact = all(sha256(directory / file) == digest for file, digest in files)
+            return cls(**data, modules=modules, native=native) if intact else None
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
@@ -63,7 +82,16 @@ class Manifest:
 
     def _recipe(self) -> tuple[object, ...]:
         described = (self.style, self.title, self.licence, self.source)
-        return (*described, self.checkpoint_sha256, self.align_corners, self.torch, self.size_multiple)
+        sizes = (self.size_multiple, self.face_size)
+        return (*described, self.checkpoint_sha256, self.align_corners, self.torch, *sizes, self.operators)
+
+
+def _native(said: dict[str, Any] | None) -> Native | None:
+    if said is None:
+        return None
+    modules = {name: Module(**module) for name, module in said["modules"].items()}
+    needs = {name: tuple(flags) for name, flags in said["needs"].items()}
+    return Native(modules, needs, said["library"], said["library_sha256"])
 
 
 def sha256(path: Path) -> str:

@@ -3,6 +3,7 @@
     build/image/wheels/     the locked packages and torch's CPU build, for the image's Python, not this one's
                             with requirements.txt, all of them with their hashes, and that Python's version
     build/image/lib/        the allocator that is preloaded
+    build/image/compiler/   what layers/native is compiled with; for arm64, which that is not for, nothing
     build/image/styles/     frozen styles of your own, if any: STYLES_DIR=build/image/styles animegan pull paprika
 
 Run as `python -m layers.runtime.wheelhouse --python 3.12 --arch x86_64`, or `make wheelhouse`.
@@ -59,6 +60,7 @@ def fill(python: str, arch: str, torch: str, torch_index: str) -> None:
     (wheels / "requirements.txt").write_text(lock.read_text() + torch_requirement(wheels))
     (wheels / "python").write_text(python)
     fetch_allocator(arch, INPUTS / "lib")
+    fetch_compiler(python, arch, INPUTS / "compiler")
 
 
 def download(wheels: Path, python: str, arch: str, *what: str) -> None:
@@ -100,6 +102,16 @@ def fetch_allocator(arch: str, into: Path) -> None:
                 (into / ALLOCATOR).write_bytes(files.extractfile(file).read())  # type: ignore[union-attr]
             elif file.isfile() and Path(file.name).name == "copyright":
                 (into / "tcmalloc.copyright").write_bytes(files.extractfile(file).read())  # type: ignore[union-attr]
+
+
+def fetch_compiler(python: str, arch: str, into: Path) -> None:
+    """Raises WheelhouseError, OSError."""
+    shutil.rmtree(into, ignore_errors=True)
+    into.mkdir(parents=True)
+    lock = HERE / "compiler.txt" if arch == "x86_64" else None
+    (into / "requirements.txt").write_text(lock.read_text() if lock else "")  # COPY needs something to copy
+    if lock:
+        download(into, python, arch, "--require-hashes", "-r", str(lock))
 
 
 def archived(deb: bytes) -> Iterator[tuple[str, bytes]]:

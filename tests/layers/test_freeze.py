@@ -20,12 +20,14 @@ from layers.model.errors import CheckpointError, ParityError, StyleNameError
 from layers.model.freeze import freeze
 from layers.model.generator import Generator
 from layers.model.manifest import Manifest
+from layers.model.operators import library
 from tests.conftest import ROOT
 from tests.factories import checkpoint, photo, weights
 
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.*is deprecated:DeprecationWarning")
 
-FILES = ["bfloat16.pt", "float32.pt", "manifest.json"]
+NATIVE = ["libanimegan.so", "native.pt"] if library() else []
+FILES = sorted(["bfloat16.pt", "float32.pt", "manifest.json", *NATIVE])
 MODULES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -72,6 +74,7 @@ def test_the_manifest_says_what_was_frozen_from_what(styles: Path, weights_file:
         manifest = said(styles / name)
         assert datetime.now(UTC) - datetime.fromisoformat(manifest.pop("created")) < timedelta(minutes=5)
         assert sorted(manifest.pop("modules")) == sorted(MODULES)
+        assert bool(manifest.pop("native")) == bool(manifest.pop("operators")) == bool(library())
         assert manifest == {
             "style": name,
             "title": "Ünï",
@@ -81,6 +84,7 @@ def test_the_manifest_says_what_was_frozen_from_what(styles: Path, weights_file:
             "align_corners": align_corners,
             "torch": torch.__version__,
             "size_multiple": 32,
+            "face_size": 512,
             "schema_version": 1,
         }
 

@@ -55,6 +55,13 @@ def test_a_published_style_comes_from_its_repository_with_a_licence_that_forbids
     assert found.align_corners
 
 
+def test_each_style_says_at_which_size_it_paints_faces() -> None:
+    sizes = {name: style.face_size for name, style in load_registry().items()}
+    assert sizes == {"cel": 384, "paprika": 512, "celeba_distill": 256} | dict.fromkeys(
+        ("face_paint_512_v1", "face_paint_512_v2"), 512
+    )
+
+
 def test_the_built_in_weights_load_and_are_at_most_9_mb() -> None:
     path = find_style("cel").checkpoint
     assert path is not None

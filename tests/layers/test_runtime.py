@@ -65,6 +65,19 @@ def test_another_package_than_the_one_that_was_measured_is_refused(package: Path
     assert not (tmp_path / "lib").exists()
 
 
+def test_a_locked_compiler_is_fetched_for_the_processor_that_there_are_operators_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, ...]] = []
+    monkeypatch.setattr(wheelhouse, "download", lambda *what: asked.append(what))
+    wheelhouse.fetch_compiler("3.12", "x86_64", tmp_path / "x86")
+    assert "ziglang==" in (tmp_path / "x86/requirements.txt").read_text()
+    assert [what[:4] for what in asked] == [(tmp_path / "x86", "3.12", "x86_64", "--require-hashes")]
+    wheelhouse.fetch_compiler("3.12", "arm64", tmp_path / "arm")
+    assert (tmp_path / "arm/requirements.txt").read_text() == ""
+    assert len(asked) == 1
+
+
 @pytest.fixture
 def torch_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Path]:
     """A wheel of that name, and torch.sha256 with that text."""

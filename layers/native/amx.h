@@ -1,0 +1,120 @@
+// bfloat16 convolutions for processors with AMX, whose tile multiplier is so fast that Winograd's transforms would cost
+// more than they save: plain products of matrices, summed in float32. Inputs and weights are rounded, outputs are not.
+#pragma once
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "multiply.h"
+#include "norm.h"
+#include "parallel.h"
+
+constexpr int HALVES = 32;              // bfloat16 values of a line of 64 bytes
+constexpr int LINES = 32, ROW_BLOCK = 8;  // pixels and rows of a block
+constexpr int TILE = 16 * HALVES;       // values of a tile: 16 rows of a line
+constexpr int MOST_LINES = 128;
+
+// Linux gives a process tiles when it asks (ARCH_REQ_XCOMP_PERM, XTILEDATA).
+static bool tiles_allowed() {
+    static const bool allowed = syscall(SYS_arch_prctl, 0x1023, 18) == 0;
+    return allowed;
+}
+
+struct alignas(64) TileShapes {
+    uint8_t palette = 1, start = 0, reserved[14] = {};
+    uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+// 32 pixels times 32 columns: pixel r is the lines chunk[i] + 32 r. Sums go to out, (32, 32).
+static void product_of_tiles(const uint16_t* const* chunk, int chunks, const uint16_t* weights, float* out) {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (int i = 0; i < chunks; i++, weights += 2 * TILE) {
+        _tile_loadd(4, chunk[i], 64);
+        _tile_loadd(6, weights, 64);
+        _tile_loadd(7, weights + TILE, 64);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_loadd(5, chunk[i] + TILE, 64);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_stored(0, out, PANEL * sizeof(float));
+    _tile_stored(1, out + LANES, PANEL * sizeof(float));
+    _tile_stored(2, out + 16 * PANEL, PANEL * sizeof(float));
+    _tile_stored(3, out + 16 * PANEL + LANES, PANEL * sizeof(float));
+}
+
+// Rounded, in the lower half of each lane.
+static inline __m512i wide(Vector v) {
+    const auto rounded = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(v));
+    __m256i bits;
+    std::memcpy(&bits, &rounded, sizeof bits);
+    return _mm512_cvtepu16_epi32(bits);
+}
+
+// (n / 32, depth, 32) float32 -> (n / 32, depth / 32, 2, 16, 16, 2): pairs along the depth, as the multiplier wants.
+static void round_weights(const float* weights, size_t depth, int n, uint16_t* u) {
+    share(n / PANEL, 0, [&](int o, float*) {
+        for (size_t k = 0; k < depth; k += 2)
+            for (int half = 0; half < 2; half++) {
+                const float* from = weights + (o * depth + k) * PANEL + half * LANES;
+                uint16_t* to = u + (o * depth + k / HALVES * HALVES) * PANEL + half * TILE + k % HALVES / 2 * HALVES;
+                const __m512i pairs = _mm512_or_si512(wide(load(from)), _mm512_slli_epi32(wide(load(from + PANEL)), 16));
+                std::memcpy(to, &pairs, sizeof pairs);
+            }
+    });
+}
+
+// Any kernel and stride; `u` is for the weights.
+static void halves(const Input& in, int kernel, int stride, const float* weights, uint16_t* u, float* y, int n,
+                   const Norm& norm) {
+    const int groups = in.c / HALVES, count = kernel * kernel * groups, pad = stride == 1 ? kernel / 2 : 0;
+    STD_TORCH_CHECK(in.c % HALVES == 0 && count <= MOST_LINES, "animegan: no layer of ", in.c, " channels for AMX");
+    const int height = in.height / stride, width = in.width / stride;
+    const int bands = (width + LINES - 1) / LINES, blocks = bands * ((height + ROW_BLOCK - 1) / ROW_BLOCK);
+    const int patch_rows = (ROW_BLOCK - 1) * stride + kernel, patch_cols = (LINES - 1) * stride + kernel;
+    const size_t phase = size_t(LINES + kernel) * HALVES, row = stride * phase, group = patch_rows * row;
+    const size_t patch_floats = groups * group / 2, sums_floats = LINES * PANEL;
+    std::vector<Sums> sums(blocks);
+    round_weights(weights, size_t(kernel) * kernel * in.c, n, u);
+
+    const size_t scratch = patch_floats + sums_floats + aside_floats(patch_rows, patch_cols, in.c);
+    share(blocks, scratch, [&](int block, float* memory) {
+        uint16_t* patch = reinterpret_cast<uint16_t*>(memory);
+        float *out = memory + patch_floats, *aside = out + sums_floats;
+        const int top = block / bands * ROW_BLOCK, left = block % bands * LINES;
+        const int rows = std::min(ROW_BLOCK, height - top), cols = std::min(LINES, width - left);
+        const auto at = [&](int i, int j) {
+            return patch + i * row + j % stride * phase + size_t(j / stride) * HALVES;
+        };
+        gather(in, top * stride - pad, left * stride - pad, (rows - 1) * stride + kernel, (cols - 1) * stride + kernel,
+               at, group, aside);
+        const TileShapes shapes;
+        _tile_loadconfig(&shapes);
+        for (int o = 0; o < n; o += PANEL)
+            for (int r = 0; r < rows; r++) {
+                const uint16_t* chunk[MOST_LINES];
+                for (int dy = 0, i = 0; dy < kernel; dy++)
+                    for (int dx = 0; dx < kernel; dx++)
+                        for (int k = 0; k < groups; k++)
+                            chunk[i++] = patch + k * group + (r * stride + dy) * row + dx % stride * phase +
+                                         size_t(dx / stride) * HALVES;
+                product_of_tiles(chunk, count, u + size_t(o) * count * HALVES, out);
+                Lanes lanes;
+                float* to = y + (size_t(top + r) * width + left) * n + o;
+                for (int q = 0; q < cols; q++, to += n)
+                    for (int k = 0; k < PANEL; k += LANES) {
+                        const Vector v = load(out + q * PANEL + k);
+                        store(to + k, v);
+                        lanes.add(v);
+                    }
+                lanes.flush(sums[block]);
+            }
+        _tile_release();
+    });
+    norm.finish(sums, double(height) * width * n, n);
+}
