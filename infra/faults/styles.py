@@ -28,7 +28,8 @@ def lay_out(folder: Path) -> Path:
     plain.mkdir()
     [name] = only = [name for name in manifest.modules if name == "float32"]
     (plain / manifest.modules[name].file).symlink_to((source / manifest.modules[name].file).resolve())
-    replace(manifest, style=PLAIN, modules={name: manifest.modules[name] for name in only}).write(plain)
+    float32 = replace(manifest, style=PLAIN, modules={name: manifest.modules[name] for name in only}, native=None)
+    float32.write(plain)
     return folder
 
 
