@@ -300,10 +300,12 @@ def _luminance(channels: list[float]) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def test_the_benchmark_reports_on_as_many_lines_as_it_made_up(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_benchmark_reports_on_as_many_lines_as_it_made_up() -> None:
     for form in ("plain", "gzip", "events"):
-        assert main(["bench", "report", "--lines", "1000", "--form", form, "--json"]) in (0, 1)
-        said = json.loads(capsys.readouterr().out)
+        # In a process of its own: what one starts is said to have had at least the memory of who started it.
+        command = [sys.executable, "-m", "infra.cli", "bench", "report", "--json"]
+        command += ["--lines", "1000", "--form", form]
+        said = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
         assert (said["lines"], said["form"]) == (1000, form)
         assert said["seconds"] > 0
         assert 50 < said["peak_mb"] < 500
