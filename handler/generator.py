@@ -20,9 +20,10 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from handler.cpu import Precision
+from handler.cpu import Precision, best_precision
 from handler.errors import StyleError, UnknownStyle
 from handler.operators import Kernel, Native
+from handler.settings import Settings
 
 FACE_SIZE = 512  # side of the square that a style paints faces best in, where its manifest says nothing
 FACE_SIZES = (64, 1024)
@@ -133,6 +134,11 @@ class Styles:
                 self.manifests[path.parent.name] = Manifest.read(path)
             except StyleError as damage:
                 self.damaged[path.parent.name] = str(damage)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Styles:
+        """Those of STYLES_DIR, in the precision and on the kernel that this machine and the settings allow."""
+        return cls(settings.styles_dir, best_precision(settings.precision), settings.kernel)
 
     def default(self, name: str) -> FrozenGenerator:
         """The style that must be there. Raises StyleError, since it is configured rather than asked for."""

@@ -6,11 +6,16 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from infra.errors import NotInstalled
 from infra.text import shown
 from layers.model.manifest import MANIFEST, Manifest
 from layers.model.registry import BUILTIN, ensure_builtin, find_style, is_current, load_registry
+
+if TYPE_CHECKING:
+    from handler.generator import Styles
+    from handler.settings import Settings
 
 
 def styles_dir() -> Path:
@@ -83,6 +88,21 @@ def prepare(name: str, folder: Path, say: Callable[[str], None]) -> None:
     if not is_current(folder, find_style(BUILTIN)):
         say(f"animegan: freezing the built-in style into {shown(folder)}, once (some seconds)")
         ensure_builtin(folder)
+
+
+def load(settings: Settings, say: Callable[[str], None]) -> Styles:
+    """The style of the settings loaded, among the others, and threads set, as the function does it.
+
+    Raises as `prepare` does, and StyleError.
+    """
+    prepare(settings.style, settings.styles_dir, say)
+    from handler import cpu
+    from handler.generator import Styles
+
+    cpu.set_threads(settings.num_threads, cpu.vcpus())
+    found = Styles.of(settings)
+    found.default(settings.style)
+    return found
 
 
 def check_detector(path: Path) -> None:

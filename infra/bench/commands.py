@@ -12,7 +12,7 @@ from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 
-from infra import progress, styles
+from infra import progress
 from infra.allocators import tcmalloc
 from infra.bench import image as images
 from infra.bench import machine, report, verdicts
@@ -75,24 +75,16 @@ def engine(args: Namespace) -> int:
 
 def overhead(args: Namespace) -> int:
     """1 if recorder and log line cost more than they may. Raises BadRequest, and what init raises."""
-    from handler import cpu
     from handler.convert import ConversionRequest
-    from handler.converter import Converter
-    from handler.generator import Styles
-    from handler.metrics import LogLines
-    from handler.settings import Settings
     from infra.bench import overhead_report
     from infra.bench.made_up import jpeg
     from infra.bench.overhead import Overheads
+    from infra.bench.pipeline import pipeline
 
-    settings = Settings.from_environment().model_copy(update={"cache_bytes": 0, "max_side": args.side})
-    styles.prepare(settings.style, settings.styles_dir, progress.plain)
-    threads = cpu.set_threads(settings.num_threads, cpu.vcpus())
-    loaded = Styles(settings.styles_dir, cpu.best_precision(settings.precision), settings.kernel)
-    loaded.default(settings.style)
-    converter = Converter(settings, loaded, LogLines(cpu.vcpus(), threads))
-    said = {**machine.described(), "threads": str(threads)}
-    overheads = Overheads(converter, ConversionRequest(jpeg(args.side, args.side), settings.style, format="jpeg"))
+    converter = pipeline(max_side=args.side)
+    said = {**machine.described(), "threads": str(converter.log.threads)}
+    photo = jpeg(args.side, args.side)
+    overheads = Overheads(converter, ConversionRequest(photo, converter.settings.style, format="jpeg"))
     with progress.bar("converting") as (_, advance), Path(os.devnull).open("w") as log, redirect_stdout(log):
         found = overheads.measure(args.side, args.pairs, lambda done: advance(done, args.pairs))
     return verdicts.tell(overhead_report.Report(said, found), args.json)

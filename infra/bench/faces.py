@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from infra import progress, styles
 from infra.arguments import Adder, new, whole
-from infra.bench import machine
+from infra.bench import face_sheet, machine
+from infra.bench.pipeline import pipeline
 from infra.bench.table import markdown, pairs
 from infra.errors import BadRequest
 from infra.photos import find
@@ -24,14 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from handler.converter import Converter
-    from handler.face_frames import Frame
 
     Picture = NDArray[np.uint8]
-
-ROOM = 1.2  # of what the sheet shows of a face, over its square
-WIDTH = 1260  # of a sheet in pixels; two photos beside each other, three pictures of each
-MOST_BYTES = 600_000
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -65,7 +60,8 @@ def faces(args: Namespace) -> int:
     found = find(args.photos, None)
     if found.bad or not found.photos:
         raise BadRequest("; ".join(f"{shown(path)}: {why}" for path, why in found.bad) or "there is no photo")
-    converter = _converter(args.style)
+    converter = pipeline(**{"style": args.style} if args.style else {})
+    styles.check_detector(converter.settings.detector)
     rows, cuts = [], []
     for photo in found.photos:
         row, shows = _compare(converter, photo.path, args.size)
@@ -74,25 +70,8 @@ def faces(args: Namespace) -> int:
         cuts += [shows] if shows else []
     print(json.dumps([asdict(row) for row in rows], indent=2) if args.json else _text(rows))
     if args.sheet:
-        _write(args.sheet, cuts)
+        face_sheet.write(args.sheet, cuts)
     return 0
-
-
-def _converter(style: str | None) -> Converter:
-    from handler import cpu
-    from handler.converter import Converter
-    from handler.generator import Styles
-    from handler.metrics import LogLines
-    from handler.settings import Settings
-
-    settings = Settings.from_environment().model_copy(update={"cache_bytes": 0})
-    settings = settings.model_copy(update={"style": style or settings.style})
-    styles.prepare(settings.style, settings.styles_dir, progress.plain)
-    styles.check_detector(settings.detector)
-    threads = cpu.set_threads(settings.num_threads, cpu.vcpus())
-    known = Styles(settings.styles_dir, cpu.best_precision(settings.precision))
-    known.default(settings.style)
-    return Converter(settings, known, LogLines(cpu.vcpus(), threads))
 
 
 def _compare(converter: Converter, path: Path, size: int | None) -> tuple[Row, tuple[Picture, ...]]:
@@ -109,7 +88,7 @@ def _compare(converter: Converter, path: Path, size: int | None) -> tuple[Row, t
     photo, plain = _halves(whole.data)
     shows: tuple[Picture, ...] = ()
     if line["faces_painted"]:
-        area = _around(converter, photo)
+        area = face_sheet.around(photo, converter.settings.detector)
         shows = tuple(picture[area] for picture in (photo, plain, _halves(painted.data)[1]))
     return _row(path, photo, line, painted.warnings), shows
 
@@ -137,24 +116,6 @@ def _halves(data: bytes) -> tuple[Picture, Picture]:
     return both[:, : both.shape[1] // 2], both[:, both.shape[1] // 2 :]
 
 
-def _around(converter: Converter, photo: Picture) -> tuple[slice, slice]:
-    from handler.face_detector import Detector
-    from handler.face_frames import frame
-
-    size = (photo.shape[1], photo.shape[0])
-    found = [frame(face, size) for face in Detector(converter.settings.detector)(photo)]
-    return _square(max(found, key=lambda frame: frame.side), size)
-
-
-def _square(frame: Frame, size: tuple[int, int]) -> tuple[slice, slice]:
-    """A square with the face, within a picture of (width, height)."""
-    side = min(round(frame.side * ROOM), *size)
-    left, top = (
-        min(max(round(middle - side / 2), 0), most - side) for middle, most in zip(frame.centre, size, strict=True)
-    )
-    return slice(top, top + side), slice(left, left + side)
-
-
 def _text(rows: Sequence[Row]) -> str:
     columns = ("photo", "size", "faces", "painted", "largest px", "finding ms", "faces ms", "whole picture ms")
     cells = [
@@ -165,23 +126,3 @@ def _text(rows: Sequence[Row]) -> str:
         for row in rows
     ]
     return f"{pairs(machine.described())}\n\n{markdown(columns, cells)}"
-
-
-def _write(path: Path, rows: Sequence[Sequence[Picture]]) -> None:
-    """The faces, two photos a line. Raises BadRequest where no face was painted."""
-    import cv2
-    import numpy as np
-
-    if not rows:
-        raise BadRequest(f"no face was painted, so {shown(path)} was not written")
-    side = WIDTH // 6
-    tiles = [[cv2.resize(cut, (side, side), interpolation=cv2.INTER_AREA) for cut in row] for row in rows]
-    bands = [np.hstack(row) for row in tiles]
-    bands += [np.full_like(bands[0], 255)] * (len(bands) % 2)
-    sheet = np.vstack([np.hstack(bands[n : n + 2]) for n in range(0, len(bands), 2)])
-    for quality in range(90, 40, -5):
-        data = cv2.imencode(".jpg", np.ascontiguousarray(sheet[..., ::-1]), [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
-        if len(data) <= MOST_BYTES:
-            break
-    path.write_bytes(data.tobytes())
-    progress.plain(f"animegan: {shown(path)} has each photo, its conversion as a whole, and with faces painted")

@@ -106,10 +106,9 @@ def _announced(args: Namespace, engine: Backend, plan: Plan, sound: str) -> list
 
 
 def _painting(args: Namespace, settings: Settings, say: progress.Say) -> Painting:
-    from infra.video.painting import Painting, load, painter
+    from infra.video.painting import Painting, painter
 
-    styles.prepare(settings.style, settings.styles_dir, say)
-    return Painting(painter(load(settings)), steady=args.steady)
+    return Painting(painter(styles.load(settings, say)[settings.style]), steady=args.steady)
 
 
 def _tell(args: Namespace, plan: Plan, painting: Painting, done: dict[str, Any]) -> None:

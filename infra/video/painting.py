@@ -7,22 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from handler import cpu, image
+from handler import image
 from handler.alpha import Pixels
-from handler.generator import FrozenGenerator, Styles
-from handler.settings import Settings
+from handler.generator import FrozenGenerator
 from infra.video.flicker import Flicker, Levels
 from infra.video.motion import Follower
 from infra.video.steady import steadied
 
 Paint = Callable[[Pixels], Pixels]
-
-
-def load(settings: Settings) -> FrozenGenerator:
-    """The style of the settings, with the function's policy of threads and precision. Raises StyleError."""
-    cpu.set_threads(settings.num_threads, cpu.vcpus())
-    precision = cpu.best_precision(settings.precision)
-    return Styles(settings.styles_dir, precision, settings.kernel).default(settings.style)
 
 
 def painter(generator: FrozenGenerator) -> Paint:

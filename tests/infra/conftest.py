@@ -89,3 +89,13 @@ def fake_function(event: dict[str, Any], context: Any) -> dict[str, Any]:
 def heed_ctrl_c() -> None:
     """For a new process: what a shell starts in the background, such as these tests, ignores SIGINT."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def interruptible(
+    environment: Environment, *command: object, stderr: int = subprocess.PIPE
+) -> subprocess.Popen[str]:
+    """`animegan …` in a process of its own, which Ctrl-C ends; its output is text."""
+    started = [*CLI, *map(str, command)]
+    return subprocess.Popen(
+        started, env=environment, stdout=subprocess.PIPE, stderr=stderr, text=True, preexec_fn=heed_ctrl_c
+    )

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from handler import __version__
-from tests.infra.conftest import CLI, EVENTS, Environment, Run, heed_ctrl_c, picture, size
+from tests.infra.conftest import CLI, EVENTS, Environment, Run, interruptible, picture, size
 
 HEAVY = ("torch", "cv2", "handler.main", "rich", "uvicorn", "pydantic", "boto3")
 
@@ -150,15 +150,7 @@ def test_kill_9_in_the_middle_leaves_only_whole_pictures(environment: Environmen
 def test_ctrl_c_ends_at_once_with_what_was_done(environment: Environment, photos: Path) -> None:
     for number in range(20):
         (photos / f"b{number:02}.jpg").write_bytes(picture("jpg", 600 + number, 400))
-    command = [*CLI, "convert", "--json", str(photos)]
-    with subprocess.Popen(
-        command,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=heed_ctrl_c,
-    ) as process:
+    with interruptible(environment, "convert", "--json", photos) as process:
         _wait_for(photos / "b00.anime.jpg", process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)

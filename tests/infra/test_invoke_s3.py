@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import s3_events as events
-from tests.infra.conftest import CLI, EVENTS, Environment, Run, heed_ctrl_c, picture, size
+from tests.infra.conftest import EVENTS, Environment, Run, interruptible, picture, size
 
 READY = sorted(EVENTS.glob("s3_*.json"))
 
@@ -123,10 +123,8 @@ def test_pictures_are_written_although_out_gets_none(animegan: Run, folder: Path
 
 def test_pictures_are_written_after_ctrl_c(environment: Environment, folder: Path) -> None:
     event = EVENTS / "s3_notification.json"
-    command = [*CLI, "invoke", str(event), "--repeat", "100000", "--s3", str(folder)]
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=heed_ctrl_c
-    ) as running:
+    command = ("invoke", event, "--repeat", "100000", "--s3", folder)
+    with interruptible(environment, *command, stderr=subprocess.DEVNULL) as running:
         assert running.stdout
         assert running.stdout.readline()  # the first is done
         running.send_signal(signal.SIGINT)

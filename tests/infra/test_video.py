@@ -22,7 +22,7 @@ from infra.video.errors import VideoError
 from infra.video.ffmpeg import Ffmpeg
 from infra.video.painting import Painting
 from tests.clips import Pixels, pan, read, save
-from tests.infra.conftest import CLI, Environment, Run, heed_ctrl_c
+from tests.infra.conftest import Environment, Run, interruptible
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("ffmpeg") and shutil.which("ffprobe")), reason="ffmpeg is not installed"
@@ -351,9 +351,7 @@ def test_ctrl_c_and_sigterm_leave_nothing_half(
 ) -> None:
     source = save(tmp_path / "in.mkv", pan(60, (640, 480)), 10, "-c:v", "ffv1")
     out = tmp_path / "out.mp4"
-    with subprocess.Popen(
-        [*CLI, "video", source, out], env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c
-    ) as process:
+    with interruptible(environment, "video", source, out) as process:
         deadline = time.monotonic() + 120
         while not list(tmp_path.glob(".animegan-*.mp4")):
             assert process.poll() is None, "it ended too early"

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -20,7 +19,7 @@ from infra.emulator import Emulator
 from infra.errors import BadRequest
 from infra.outcome import Outcome
 from infra.watch import SETTLED_S, Watch, Watching
-from tests.infra.conftest import CLI, Environment, Run, fake_function, heed_ctrl_c, picture, size
+from tests.infra.conftest import Environment, Run, fake_function, interruptible, picture, size
 
 
 class Clock:
@@ -204,15 +203,8 @@ def test_the_length_grows_with_what_has_landed(folder: Path) -> None:
 def test_the_command_converts_what_lands_and_ends_with_ctrl_c(
     environment: Environment, folder: Path, tmp_path: Path
 ) -> None:
-    command = [*CLI, "convert", "--watch", "--json", folder, "-o", folder / "anime"]
-    with subprocess.Popen(
-        command,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=heed_ctrl_c,
-    ) as process:
+    command = ("convert", "--watch", "--json", folder, "-o", folder / "anime")
+    with interruptible(environment, *command) as process:
         assert process.stderr
         assert process.stdout
         assert process.stderr.readline() == f"animegan: watching {folder} (Ctrl-C ends)\n"
