@@ -27,10 +27,20 @@ class Conv(nn.Module):
         self.gamma, self.beta = norm.weight.detach().float(), norm.bias.detach().float()
         self.eps, self.slope, self.align_corners = norm.eps, slope, align_corners
 
-    def forward(self, x: Tensor, norm: Tensor, height: int, width: int, bfloat16: bool) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, norm: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
         layer: tuple[Tensor, Tensor] = torch.ops.animegan.conv(
-            x, norm, self.weight, self.gamma, self.beta, self.eps, self.slope, self.kernel, self.stride,
-            height, width, self.align_corners, bfloat16,
+            x,
+            norm,
+            self.weight,
+            self.gamma,
+            self.beta,
+            self.eps,
+            self.slope,
+            self.kernel,
+            self.stride,
+            height,
+            width,
+            self.align_corners,
         )
         return layer
 
@@ -64,11 +74,11 @@ class Block(nn.Module):
         self.project = Conv(nn.Sequential(*project), True)
         self.residual = block.residual
 
-    def forward(self, x: Tensor, norm: Tensor, bfloat16: bool) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, norm: Tensor) -> tuple[Tensor, Tensor]:
         height, width = x.size(1), x.size(2)
-        y, y_norm = self.widen(x, norm, height, width, bfloat16)
+        y, y_norm = self.widen(x, norm, height, width)
         y, y_norm = self.depthwise(y, y_norm)
-        y, y_norm = self.project(y, y_norm, height, width, bfloat16)
+        y, y_norm = self.project(y, y_norm, height, width)
         if not self.residual:
             return y, y_norm
         return torch.ops.animegan.add(x, norm, y, y_norm), torch.empty(0)
@@ -77,7 +87,7 @@ class Block(nn.Module):
 class Operators(nn.Module):
     """As Generator, whose weights it has: (N, 3, H, W) in [-1, 1] -> (N, 3, H, W) float32, channels-last.
 
-    For bfloat16 input, what a convolution multiplies is bfloat16 too, which needs a processor with AMX.
+    For bfloat16 input, layers give bfloat16, and multiply it, which needs a processor with AVX512-BF16 or AMX.
     """
 
     def __init__(self, generator: Generator) -> None:
@@ -93,25 +103,25 @@ class Operators(nn.Module):
         self.colours = generator.out_layer.get_parameter("0.weight").detach().float().flatten(1).contiguous()
 
     def forward(self, x: Tensor) -> Tensor:
-        bfloat16, photos = x.dtype == torch.bfloat16, x.float().permute(0, 2, 3, 1).contiguous()
-        pictures = [self._picture(photos[i : i + 1], bfloat16) for i in range(x.size(0))]
+        photos = x.permute(0, 2, 3, 1).contiguous()
+        pictures = [self._picture(photos[i : i + 1]) for i in range(x.size(0))]
         return torch.cat(pictures).permute(0, 3, 1, 2)
 
-    def _picture(self, x: Tensor, bfloat16: bool) -> Tensor:
+    def _picture(self, x: Tensor) -> Tensor:
         y, norm, height, width = x, torch.empty(0), x.size(1), x.size(2)
         for layer in self.down_a:
-            y, norm = layer(y, norm, y.size(1), y.size(2), bfloat16)
+            y, norm = layer(y, norm, y.size(1), y.size(2))
         half_height, half_width = y.size(1), y.size(2)
         for layer in self.down_b:
-            y, norm = layer(y, norm, y.size(1), y.size(2), bfloat16)
-        y, norm = self.first(y, norm, y.size(1), y.size(2), bfloat16)
+            y, norm = layer(y, norm, y.size(1), y.size(2))
+        y, norm = self.first(y, norm, y.size(1), y.size(2))
         for block in self.blocks:
-            y, norm = block(y, norm, bfloat16)
-        y, norm = self.last(y, norm, y.size(1), y.size(2), bfloat16)
+            y, norm = block(y, norm)
+        y, norm = self.last(y, norm, y.size(1), y.size(2))
         for layer in self.up_d:
-            y, norm = layer(y, norm, half_height, half_width, bfloat16)
+            y, norm = layer(y, norm, half_height, half_width)
         for layer in self.up_e:
-            y, norm = layer(y, norm, height, width, bfloat16)
+            y, norm = layer(y, norm, height, width)
         picture: Tensor = torch.ops.animegan.picture(y, norm, self.colours)
         return picture.tanh_()
 

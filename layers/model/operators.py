@@ -8,7 +8,7 @@ from layers.model.manifest import sha256
 
 LIBRARY = Path(__file__).parents[1] / "native" / "libanimegan.so"
 AVX512 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
-NEEDS = {"float32": AVX512, "bfloat16": (*AVX512, "avx512_bf16", "amx_tile", "amx_bf16")}
+NEEDS = {"float32": AVX512, "bfloat16": (*AVX512, "avx512_bf16")}
 CPUINFO = Path("/proc/cpuinfo")
 
 

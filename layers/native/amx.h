@@ -4,14 +4,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "direct.h"
 #include "input.h"
 #include "multiply.h"
 #include "norm.h"
 #include "parallel.h"
 
-constexpr int HALVES = 32;              // bfloat16 values of a line of 64 bytes
+constexpr int HALVES = LINE<Half>;
 constexpr int LINES = 32, ROW_BLOCK = 8;  // pixels and rows of a block
-constexpr int TILE = 16 * HALVES;       // values of a tile: 16 rows of a line
 constexpr int MOST_LINES = 128;
 
 // Linux gives a process tiles when it asks (ARCH_REQ_XCOMP_PERM, XTILEDATA).
@@ -27,7 +27,7 @@ struct alignas(64) TileShapes {
 };
 
 // 32 pixels times 32 columns: pixel r is the lines chunk[i] + 32 r. Sums go to out, (32, 32).
-static void product_of_tiles(const uint16_t* const* chunk, int chunks, const uint16_t* weights, float* out) {
+static void product_of_tiles(const Half* const* chunk, int chunks, const Half* weights, float* out) {
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
@@ -48,29 +48,8 @@ static void product_of_tiles(const uint16_t* const* chunk, int chunks, const uin
     _tile_stored(3, out + 16 * PANEL + LANES, PANEL * sizeof(float));
 }
 
-// Rounded, in the lower half of each lane.
-static inline __m512i wide(Vector v) {
-    const auto rounded = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(v));
-    __m256i bits;
-    std::memcpy(&bits, &rounded, sizeof bits);
-    return _mm512_cvtepu16_epi32(bits);
-}
-
-// (n / 32, depth, 32) float32 -> (n / 32, depth / 32, 2, 16, 16, 2): pairs along the depth, as the multiplier wants.
-static void round_weights(const float* weights, size_t depth, int n, uint16_t* u) {
-    share(n / PANEL, 0, [&](int o, float*) {
-        for (size_t k = 0; k < depth; k += 2)
-            for (int half = 0; half < 2; half++) {
-                const float* from = weights + (o * depth + k) * PANEL + half * LANES;
-                uint16_t* to = u + (o * depth + k / HALVES * HALVES) * PANEL + half * TILE + k % HALVES / 2 * HALVES;
-                const __m512i pairs = _mm512_or_si512(wide(load(from)), _mm512_slli_epi32(wide(load(from + PANEL)), 16));
-                std::memcpy(to, &pairs, sizeof pairs);
-            }
-    });
-}
-
 // Any kernel and stride; `u` is for the weights.
-static void halves(const Input& in, int kernel, int stride, const float* weights, uint16_t* u, float* y, int n,
+static void halves(const Input<Half>& in, int kernel, int stride, const float* weights, Half* u, Half* y, int n,
                    const Norm& norm) {
     const int groups = in.c / HALVES, count = kernel * kernel * groups, pad = stride == 1 ? kernel / 2 : 0;
     STD_TORCH_CHECK(in.c % HALVES == 0 && count <= MOST_LINES, "animegan: no layer of ", in.c, " channels for AMX");
@@ -84,7 +63,7 @@ static void halves(const Input& in, int kernel, int stride, const float* weights
 
     const size_t scratch = patch_floats + sums_floats + aside_floats(patch_rows, patch_cols, in.c);
     share(blocks, scratch, [&](int block, float* memory) {
-        uint16_t* patch = reinterpret_cast<uint16_t*>(memory);
+        Half* patch = reinterpret_cast<Half*>(memory);
         float *out = memory + patch_floats, *aside = out + sums_floats;
         const int top = block / bands * ROW_BLOCK, left = block % bands * LINES;
         const int rows = std::min(ROW_BLOCK, height - top), cols = std::min(LINES, width - left);
@@ -97,7 +76,7 @@ static void halves(const Input& in, int kernel, int stride, const float* weights
         _tile_loadconfig(&shapes);
         for (int o = 0; o < n; o += PANEL)
             for (int r = 0; r < rows; r++) {
-                const uint16_t* chunk[MOST_LINES];
+                const Half* chunk[MOST_LINES];
                 for (int dy = 0, i = 0; dy < kernel; dy++)
                     for (int dx = 0; dx < kernel; dx++)
                         for (int k = 0; k < groups; k++)
@@ -105,7 +84,7 @@ static void halves(const Input& in, int kernel, int stride, const float* weights
                                          size_t(dx / stride) * HALVES;
                 product_of_tiles(chunk, count, u + size_t(o) * count * HALVES, out);
                 Lanes lanes;
-                float* to = y + (size_t(top + r) * width + left) * n + o;
+                Half* to = y + (size_t(top + r) * width + left) * n + o;
                 for (int q = 0; q < cols; q++, to += n)
                     for (int k = 0; k < PANEL; k += LANES) {
                         const Vector v = load(out + q * PANEL + k);

@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 LIBRARY = HERE / "libanimegan.so"
 SOURCE = HERE / "operators.cpp"
 COMPILERS = ("g++", "c++", "clang++")
-STABLE_ABI = "0x020a000000000000"  # torch 2.10 has all that is called
+STABLE_ABI = "0x020b000000000000"  # torch 2.11 has all that is called
 # AVX-512 as Skylake-SP brought it, by the flags that all compilers have: their names for it differ. No
 # -ffast-math: it would change how the whole process rounds, from the moment that the library is loaded.
 FLAGS = (

@@ -5,8 +5,9 @@
 
 #include "vector.h"
 
+template <class T>
 struct Input {
-    const float* x;
+    const T* x;
     int h, w, c;
     const float* norm;  // (3, c): factors, summands, slopes; or null: read as it is
     int height, width;  // after resizing
@@ -21,7 +22,8 @@ static inline int reflect(int i, int n) {
     return std::clamp(i < n ? i : 2 * (n - 1) - i, 0, n - 1);
 }
 
-static inline Vector activated(const Input& in, const float* pixel, int k) {
+template <class T>
+static inline Vector activated(const Input<T>& in, const T* pixel, int k) {
     Vector v = load(pixel + k);
     if (!in.norm) return v;
     v = v * load(in.norm + k) + load(in.norm + in.c + k);
@@ -59,22 +61,21 @@ static inline size_t aside_floats(int rows, int cols, int c) { return size_t(row
 // Channels k…k+15 of a pixel: a line of 64 bytes has 16 float32 or 32 bfloat16, and a group is the lines of a patch.
 static inline void put(float* pixel, size_t group, int k, Vector v) { store(pixel + k / LANES * group, v); }
 
-static inline void put(uint16_t* pixel, size_t group, int k, Vector v) {
-    const auto rounded = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(v));
-    std::memcpy(pixel + k / 32 * group + k % 32, &rounded, sizeof rounded);
+static inline void put(Half* pixel, size_t group, int k, Vector v) {
+    store(pixel + k / LINE<Half> * group + k % LINE<Half>, v);
 }
 
 // Pixels from (top, left) on go to at(r, q), in groups. `aside` is for resizing.
-template <class At>
-static void gather(const Input& in, int top, int left, int rows, int cols, At at, size_t group, float* aside) {
+template <class T, class At>
+static void gather(const Input<T>& in, int top, int left, int rows, int cols, At at, size_t group, float* aside) {
     const int c = in.c;
     const auto row_of = [&](int r) { return between(reflect(top + r, in.height), in.h, in.height, in.align_corners); };
     const auto col_of = [&](int q) { return between(reflect(left + q, in.width), in.w, in.width, in.align_corners); };
     if (!in.resized()) {
         for (int r = 0; r < rows; r++) {
-            const float* row = in.x + size_t(reflect(top + r, in.h)) * in.w * c;
+            const T* row = in.x + size_t(reflect(top + r, in.h)) * in.w * c;
             for (int q = 0; q < cols; q++) {
-                const float* pixel = row + size_t(reflect(left + q, in.w)) * c;
+                const T* pixel = row + size_t(reflect(left + q, in.w)) * c;
                 for (int k = 0; k < c; k += LANES) put(at(r, q), group, k, activated(in, pixel, k));
             }
         }
@@ -85,7 +86,7 @@ static void gather(const Input& in, int top, int left, int rows, int cols, At at
     for (int q = 0; q < cols; q++) xs.cover(col_of(q));
     float* wide = aside + size_t(xs.last - xs.first + 1) * c;  // the rows that are there, with all columns wanted
     for (int y = ys.first; y <= ys.last; y++) {
-        const float* row = in.x + size_t(y) * in.w * c;
+        const T* row = in.x + size_t(y) * in.w * c;
         for (int x = xs.first; x <= xs.last; x++)
             for (int k = 0; k < c; k += LANES)
                 store(aside + size_t(x - xs.first) * c + k, activated(in, row + size_t(x) * c, k));

@@ -3,7 +3,8 @@
 #include <torch/csrc/stable/ops.h>
 
 #include <atomic>
-#include <cstdlib>
+
+#include "memory.h"
 
 template <class Work>
 struct Job {
@@ -15,14 +16,14 @@ struct Job {
 
     // Each takes the next block when it is done with one, so that a thread that was held up keeps nobody waiting.
     void run() {
-        void* memory = std::aligned_alloc(64, (scratch * sizeof(float) / 64 + 1) * 64);
+        static thread_local Scratch own;
+        float* memory = own.of(scratch);
         if (!memory) failed = true;
         while (memory && !failed) {
             const int block = next++;
             if (block >= blocks) break;
-            work(block, static_cast<float*>(memory));
+            work(block, memory);
         }
-        std::free(memory);
     }
 };
 

@@ -7,7 +7,8 @@
 constexpr int ACROSS = 16, DOWN = 4;  // pixels of a block
 
 // weights: (9, c); channels convolved each by itself, bias added.
-static void depthwise(const Input& in, const float* weights, const float* bias, float* y, const Norm& norm) {
+template <class T>
+static void depthwise(const Input<T>& in, const float* weights, const float* bias, T* y, const Norm& norm) {
     const int c = in.c, bands = (in.w + ACROSS - 1) / ACROSS, blocks = bands * ((in.h + DOWN - 1) / DOWN);
     std::vector<Sums> sums(blocks);
     const auto work = [&](int block, float* patch) {  // of ACROSS · DOWN = FEW pixels
@@ -33,7 +34,8 @@ static void depthwise(const Input& in, const float* weights, const float* bias, 
 }
 
 // x + y, both normalised first where they have something to normalise with.
-static void sum(const Input& x, const Input& y, float* out) {
+template <class T>
+static void sum(const Input<T>& x, const Input<T>& y, T* out) {
     share(x.h, 0, [&](int row, float*) {
         for (size_t i = size_t(row) * x.w * x.c, end = i + size_t(x.w) * x.c; i < end; i += x.c)
             for (int k = 0; k < x.c; k += LANES)
@@ -42,7 +44,8 @@ static void sum(const Input& x, const Input& y, float* out) {
 }
 
 // 32 channels -> three colours, (h, w, 3): weights (3, c). tanh is left to torch, which has it vectorised.
-static void picture(const Input& in, const float* weights, float* out) {
+template <class T>
+static void picture(const Input<T>& in, const float* weights, float* out) {
     share(in.h, 0, [&](int row, float*) {
         for (size_t i = size_t(row) * in.w, end = i + in.w; i < end; i++) {
             Vector colour[3] = {};

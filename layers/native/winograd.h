@@ -5,6 +5,7 @@
 // 7×7 has an eighth, empty row and column of taps, and is four filters of 4×4. As they lie four pixels apart, and so
 // do tiles, each reads V of a neighbouring tile: V is made once for all four.
 #pragma once
+#include "filters.h"
 #include "input.h"
 #include "multiply.h"
 #include "norm.h"
@@ -15,51 +16,12 @@ constexpr int TILES = 64;   // of a block, about
 constexpr int SEGMENT = 8;  // tiles whose patch is gathered at a time
 constexpr int MOST_CHUNKS = 64;
 
-template <class Taps, int SPLIT>
-constexpr size_t filter_floats(int c, int n) {
-    return size_t(Taps::POINTS * Taps::POINTS * SPLIT * SPLIT) * c * n;
-}
-
-// (n / 32, taps², c, 32) -> (points, n / 32, split² · c, 32). A hundredth of the work for one picture, so it is done
-// for each: kept in the style's file, filters at their points would be four times as large.
-template <class Taps, int SPLIT>
-static void transform_filters(const float* weights, int c, int n, float* u) {
-    constexpr int N = Taps::POINTS, T = Taps::TAPS, SIDE = SPLIT == 1 ? 3 : 7;
-    share(n / PANEL * SPLIT * SPLIT, 0, [&](int block, float*) {
-        const int o = block / (SPLIT * SPLIT), s = block % (SPLIT * SPLIT);
-        for (int k = 0; k < c; k++)
-            for (int half = 0; half < PANEL; half += LANES) {
-                Vector rows[N][T];
-                for (int x = 0; x < T; x++) {
-                    Vector column[T] = {}, at[N];
-                    for (int y = 0; y < T; y++) {
-                        const int down = s / SPLIT * T + y, across = s % SPLIT * T + x;
-                        if (down >= SIDE || across >= SIDE) continue;
-                        const size_t tap = size_t(o * SIDE + down) * SIDE + across;
-                        column[y] = load(weights + (tap * c + k) * PANEL + half);
-                    }
-                    filter<Taps>(column, at);
-                    for (int i = 0; i < N; i++) rows[i][x] = at[i];
-                }
-                for (int i = 0; i < N; i++) {
-                    Vector at[N];
-                    filter<Taps>(rows[i], at);
-                    for (int j = 0; j < N; j++) {
-                        const size_t panel = size_t(i * N + j) * (n / PANEL) + o;
-                        store(u + ((panel * SPLIT * SPLIT + s) * c + k) * PANEL + half, at[j]);
-                    }
-                }
-            }
-    });
-}
-
-template <class Taps>
-static void transform_input(const float* patch, int cols, int c, int tiles, float* v, size_t point, size_t group) {
+template <class Taps, class T>
+static void transform_input(const float* patch, int cols, int c, int tiles, T* v, size_t point, size_t group) {
     constexpr int N = Taps::POINTS;
-    for (int k = 0; k < c / LANES; k++)
+    for (int k = 0; k < c; k += LANES)
         for (int t = 0; t < tiles; t++) {
-            const float* from = patch + size_t(t) * OUT * c + k * LANES;
-            float* to = v + k * group + size_t(t) * LANES;
+            const float* from = patch + size_t(t) * OUT * c + k;
             Vector columns[N][N];
             for (int j = 0; j < N; j++) {
                 Vector in[N], out[N];
@@ -70,20 +32,20 @@ static void transform_input(const float* patch, int cols, int c, int tiles, floa
             for (int i = 0; i < N; i++) {
                 Vector out[N];
                 Taps::input(columns[i], out);
-                for (int j = 0; j < N; j++) store(to + (i * N + j) * point, out[j]);
+                for (int j = 0; j < N; j++) put(v + (i * N + j) * point + size_t(t) * LINE<T>, group, k, out[j]);
             }
         }
 }
 
-// A row of tiles, of which `rows` and `cols` pixels lie in the picture.
-template <class Taps>
-static void transform_output(const float* m, size_t point, size_t group, int tiles, float* y, int n, int width,
-                             int rows, int cols, Sums& sums) {
+// A row of tiles, of which `rows` and `cols` pixels lie in the picture, for a panel of channels.
+template <class Taps, class T>
+static void transform_output(const float* m, size_t point, size_t group, int tiles, T* y, int n, int width, int rows,
+                             int cols, Sums& sums) {
     constexpr int N = Taps::POINTS;
     for (int t = 0; t < tiles; t++) {
         const int down = std::min(rows, OUT), across = std::min(cols - t * OUT, OUT);
         Lanes lanes;
-        for (int k = 0; k < n / LANES; k++) {
+        for (int k = 0; k < PANEL / LANES; k++) {
             const float* from = m + k * group + size_t(t) * LANES;
             Vector columns[OUT][N];
             for (int j = 0; j < N; j++) {
@@ -95,7 +57,7 @@ static void transform_output(const float* m, size_t point, size_t group, int til
             for (int i = 0; i < down; i++) {
                 Vector out[OUT];
                 Taps::output(columns[i], out);
-                float* to = y + (size_t(i) * width + t * OUT) * n + k * LANES;
+                T* to = y + (size_t(i) * width + t * OUT) * n + k * LANES;
                 for (int j = 0; j < across; j++, to += n) {
                     store(to, out[j]);
                     lanes.add(out[j]);
@@ -107,55 +69,60 @@ static void transform_output(const float* m, size_t point, size_t group, int til
 }
 
 // SPLIT² filters of Taps each way; `u` is for them.
-template <class Taps, int SPLIT>
-static void winograd(const Input& in, const float* weights, float* u, float* y, int n, const Norm& norm) {
+template <class Taps, int SPLIT, class T>
+static void winograd(const Input<T>& in, const float* weights, T* u, T* y, int n, const Norm& norm) {
     constexpr int N = Taps::POINTS, HALO = SPLIT - 1, PAD = SPLIT == 1 ? 1 : 3;
-    const int c = in.c, chunks = SPLIT * SPLIT * c / LANES;
-    STD_TORCH_CHECK(chunks <= MOST_CHUNKS, "animegan: ", c, " channels are too many");
+    const int c = in.c, lines = c / LINE<T>, chunks = SPLIT * SPLIT * lines;
+    STD_TORCH_CHECK(c % LINE<T> == 0 && chunks <= MOST_CHUNKS, "animegan: not for ", c, " channels");
     const int down = (in.height + OUT - 1) / OUT, across = (in.width + OUT - 1) / OUT;
     // With a halo, blocks are about square, so that little of V is made twice.
     const int bands = (across - 1) / (HALO ? TILES / 4 : TILES) + 1, wide = (across + bands - 1) / bands;
     const int high = std::clamp(TILES / wide, 1, HALO ? 4 : down), blocks = bands * ((down + high - 1) / high);
 
     // A line more than the tiles take: else the same tile of every point would compete for one set of the cache.
-    const size_t v_point = size_t(wide + HALO) * (high + HALO) * c + LANES, m_point = size_t(wide) * high * n + LANES;
+    const size_t v_point = size_t(wide + HALO) * (high + HALO) * c + LINE<T>;
+    const size_t m_point = size_t(wide) * high * PANEL + LANES;
+    const size_t v_floats = N * N * v_point * sizeof(T) / sizeof(float);
     const size_t patch_floats = size_t(N) * (SEGMENT * OUT + N) * c;
-    const size_t scratch = N * N * (v_point + m_point) + patch_floats + aside_floats(N, SEGMENT * OUT + N, c);
+    const size_t scratch = v_floats + N * N * m_point + patch_floats + aside_floats(N, SEGMENT * OUT + N, c);
     std::vector<Sums> sums(blocks);
     transform_filters<Taps, SPLIT>(weights, c, n, u);
 
-    share(blocks, scratch, [&](int block, float* v) {
-        float *m = v + N * N * v_point, *patch = m + N * N * m_point, *aside = patch + patch_floats;
+    share(blocks, scratch, [&](int block, float* memory) {
+        T* v = reinterpret_cast<T*>(memory);
+        float *m = memory + v_floats, *patch = m + N * N * m_point, *aside = patch + patch_floats;
         const int top = block / bands * high, left = block % bands * wide;
         const int rows = std::min(high, down - top), cols = std::min(wide, across - left), v_cols = cols + HALO;
-        const size_t v_group = size_t(v_cols) * (rows + HALO) * LANES, m_group = size_t(cols) * rows * LANES;
+        const size_t v_group = size_t(v_cols) * (rows + HALO) * LINE<T>, m_group = size_t(cols) * rows * LANES;
         for (int r = 0; r < rows + HALO; r++)
             for (int q = 0; q < v_cols; q += SEGMENT) {
                 const int tiles = std::min(SEGMENT, v_cols - q), pixels = tiles * OUT + N - OUT;
                 const auto at = [&](int i, int j) { return patch + size_t(i * pixels + j) * c; };
                 gather(in, (top + r) * OUT - PAD, (left + q) * OUT - PAD, N, pixels, at, LANES, aside);
-                transform_input<Taps>(patch, pixels, c, tiles, v + size_t(r * v_cols + q) * LANES, v_point, v_group);
+                T* to = v + size_t(r * v_cols + q) * LINE<T>;
+                transform_input<Taps>(patch, pixels, c, tiles, to, v_point, v_group);
             }
         // Tiles that a filter reads lie in one run, or with a halo in one a row.
         const int runs = HALO ? rows : 1, length = HALO ? cols : rows * cols;
-        for (int point = 0; point < N * N; point++)
-            for (int o = 0; o < n; o += PANEL)
+        for (int o = 0; o < n; o += PANEL) {
+            for (int point = 0; point < N * N; point++)
                 for (int run = 0; run < runs; run++)
                     in_rows(length, [&](int begin, int end) {
-                        const float* chunk[MOST_CHUNKS];
+                        const T* chunk[MOST_CHUNKS];
                         for (int s = 0, i = 0; s < SPLIT * SPLIT; s++)
-                            for (int k = 0; k < c / LANES; k++)
+                            for (int k = 0; k < lines; k++)
                                 chunk[i++] = v + point * v_point + k * v_group +
-                                             size_t((run + s / SPLIT) * v_cols + s % SPLIT + begin) * LANES;
-                        const float* panel = u + (size_t(point) * n + o) * chunks * LANES;
-                        float* out = m + point * m_point + o / LANES * m_group + size_t(run * cols + begin) * LANES;
-                        multiply<LANES, LANES>(end - begin, chunk, chunks, panel, out, LANES, m_group);
+                                             size_t((run + s / SPLIT) * v_cols + s % SPLIT + begin) * LINE<T>;
+                        const T* panel = u + (size_t(point) * n + o) * SPLIT * SPLIT * c;
+                        float* out = m + point * m_point + size_t(run * cols + begin) * LANES;
+                        multiply<LINE<T>, LINE<T>>(end - begin, chunk, chunks, panel, out, LANES, m_group);
                     });
-        for (int r = 0; r < rows; r++) {
-            const int y0 = (top + r) * OUT, x0 = left * OUT;
-            transform_output<Taps>(m + size_t(r) * cols * LANES, m_point, m_group, cols,
-                                   y + (size_t(y0) * in.width + x0) * n, n, in.width, in.height - y0, in.width - x0,
-                                   sums[block]);
+            for (int r = 0; r < rows; r++) {
+                const int y0 = (top + r) * OUT, x0 = left * OUT;
+                transform_output<Taps>(m + size_t(r) * cols * LANES, m_point, m_group, cols,
+                                       y + (size_t(y0) * in.width + x0) * n + o, n, in.width, in.height - y0,
+                                       in.width - x0, sums[block]);
+            }
         }
     });
     norm.finish(sums, double(in.height) * in.width * n, n);

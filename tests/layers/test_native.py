@@ -99,7 +99,7 @@ def test_a_layer_is_torchs(
     norm = torch.empty(0) if c == 3 else torch.stack([random(c), random(c, seed=1), torch.full((c,), 0.2)])
     x = random(1, c, *before)
     height, width = after or before
-    ours = normalised(*Conv(theirs, align_corners)(channels_last(x), norm, height, width, False))
+    ours = normalised(*Conv(theirs, align_corners)(channels_last(x), norm, height, width))
     read = x.double() if c == 3 else normalised(channels_last(x).double(), norm.double())
     if after:
         read = F.interpolate(read, after, mode="bilinear", align_corners=align_corners)
@@ -112,12 +112,26 @@ def rounded(x: Tensor) -> Tensor:
     return x.float().bfloat16().double()
 
 
+@pytest.fixture
+def bfloat16() -> None:
+    if not able("bfloat16", CPUINFO):
+        pytest.skip("this processor does not multiply bfloat16")
+
+
+def off_by(ours: Tensor, expected: Tensor) -> float:
+    """The mean error, as a share of the mean value."""
+    return float((ours.permute(0, 3, 1, 2) - expected).abs().mean() / expected.abs().mean())
+
+
+@pytest.mark.usefixtures("bfloat16")
 @pytest.mark.parametrize(
     ("kernel", "stride", "c", "n", "before", "after"),
     [
         (3, 1, 128, 64, (9, 37), (18, 74)),
         (3, 1, 256, 128, (2, 2), None),
+        (3, 1, 64, 32, (5, 300), None),
         (7, 1, 64, 32, (21, 45), None),
+        (7, 1, 3, 32, (11, 130), None),
         (3, 2, 32, 64, (10, 14), None),
         (3, 2, 64, 128, (11, 70), None),
         (1, 1, 512, 256, (9, 40), None),
@@ -127,26 +141,35 @@ def rounded(x: Tensor) -> Tensor:
 def test_a_bfloat16_layer_is_torchs_of_rounded_factors(
     kernel: int, stride: int, c: int, n: int, before: tuple[int, int], after: tuple[int, int] | None
 ) -> None:
-    """Products of bfloat16 are exact in float32, so what is left is how float32 adds them."""
-    if not able("bfloat16", CPUINFO):
-        pytest.skip("no AMX")
-    theirs, x = layer(c, n, kernel, stride), random(1, c, *before)
-    norm = torch.stack([torch.ones(c), torch.zeros(c), torch.full((c,), 0.5)])  # exact, as far as they can be
+    """Products of bfloat16 are exact in float32, so what is left is the result's rounding, by up to 2^-9 of it.
+    Winograd rounds sums of factors, which costs 1 to 2 %.
+    """
+    theirs, x = layer(c, n, kernel, stride), random(1, c, *before).bfloat16()
+    # Exact, as far as they can be.
+    norm = torch.empty(0) if c == 3 else torch.stack([torch.ones(c), torch.zeros(c), torch.full((c,), 0.5)])
     height, width = after or before
-    ours = normalised(*Conv(theirs, False)(channels_last(x), norm, height, width, True))
-    read = normalised(channels_last(x), norm)
+    ours, through = Conv(theirs, False)(channels_last(x), norm, height, width)
+    assert ours.dtype == torch.bfloat16
+    read = x.double() if c == 3 else normalised(channels_last(x).double(), norm)
     if after:
         read = F.interpolate(read, after, mode="bilinear", align_corners=False)
     theirs.get_parameter("0.weight").copy_(rounded(theirs.get_parameter("0.weight")))
-    expected = theirs.double()(F.pad(rounded(read), PADDING[kernel, stride], mode="reflect"))
-    # Where interpolation rounds another way than torch's does, a value may fall to bfloat16's next.
-    assert (ours - expected).abs().mean() / expected.abs().mean() < (1e-3 if after else 1e-5)
+    padded = F.pad(rounded(read), PADDING[kernel, stride], mode="reflect")
+    expected = theirs.double()[0](padded)
+    assert off_by(ours.double(), expected) < (0.025 if kernel > 1 and stride == 1 and c > 3 else 2**-9)
+    assert (through.double() - statistics(theirs, expected)).abs().max() < 5e-3
 
 
+def statistics(theirs: nn.Sequential, y: Tensor) -> Tensor:
+    """(3, n): what normalises the layer's output, worked out by itself."""
+    deviation = (y.var(correction=0) + EPS).sqrt()
+    factor = theirs.get_parameter("1.weight") / deviation
+    return torch.stack([factor, theirs.get_parameter("1.bias") - y.mean() * factor, torch.full_like(factor, 0.2)])
+
+
+@pytest.mark.usefixtures("bfloat16")
 @torch.inference_mode()
 def test_bfloat16_pictures_are_close_to_the_generators() -> None:
-    if not able("bfloat16", CPUINFO):
-        pytest.skip("no AMX")
     network, x = generator(True), photo(65, 87)
     error = (network(x) - frozen(network)(x.bfloat16())).abs()
     assert 1e-5 < error.mean() < 5e-3
@@ -167,7 +190,7 @@ def test_statistics_survive_a_mean_far_from_zero() -> None:
     theirs = layer(16, 32, 1, 1)
     theirs.get_parameter("0.weight").fill_(1 / 16)
     x = random(1, 16, 64, 64) + 10  # 40 deviations of what comes out
-    ours = normalised(*Conv(theirs, True)(channels_last(x), torch.empty(0), 64, 64, False))
+    ours = normalised(*Conv(theirs, True)(channels_last(x), torch.empty(0), 64, 64))
     assert error(ours, theirs.double()(x.double())) < 1e-3
 
 
@@ -249,9 +272,9 @@ def test_conversions_at_once_do_not_meet() -> None:
     ("change", "said"),
     [
         ({"x": torch.zeros(1, 8, 8, 24)}, "no picture of these sizes"),
-        ({"x": torch.zeros(2, 8, 8, 32)}, r"must be \(1, H, W, C\)"),
-        ({"x": torch.zeros(1, 8, 8, 32).bfloat16()}, "contiguous float32"),
-        ({"x": torch.zeros(1, 8, 8, 64)[..., ::2]}, "contiguous float32"),
+        ({"x": torch.zeros(2, 8, 8, 32)}, r"contiguous \(1, H, W, C\)"),
+        ({"x": torch.zeros(1, 8, 8, 32).double()}, "all of one type"),
+        ({"x": torch.zeros(1, 8, 8, 64)[..., ::2]}, r"contiguous \(1, H, W, C\)"),
         ({"norm": torch.zeros(2, 32)}, "norm must be 96"),
         ({"weight": torch.zeros(10)}, "weight must be"),
         ({"gamma": torch.zeros(33), "beta": torch.zeros(33)}, "no multiple of 32"),
