@@ -6,7 +6,7 @@ const $ = (id) => document.getElementById(id);
 export function inputs(take) {
   pickers(take);
   addEventListener("paste", ({ clipboardData }) => {
-    if (clipboardData.files.length) take([...clipboardData.files], "pasted");
+    if (clipboardData?.files.length) take([...clipboardData.files], "pasted");
   });
   drops(take);
   // Touch screens have cameras, and nothing to drop from.

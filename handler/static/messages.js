@@ -9,7 +9,7 @@ const TEXTS = {
   corrupt_image: ["That photo is damaged", "Part of the file is missing or broken. Try the original, or another copy."],
   unknown_style: ["That style isn't here any more", "Reload the page to see the styles that there are."],
   invalid_parameter: ["The server doesn't take these settings", "Change what it names, and try again."],
-  not_configured: ["This server isn't set up for that", "Photos over its limit cannot be uploaded here; save this one as a smaller JPEG."],
+  not_configured: ["This server isn't set up for that", "A smaller photo works, saved as a JPEG; and so does one without painting faces apart, if that is what is missing."],
   busy: ["Everybody wants a picture right now", "The server is still busy. Try again in a moment."],
   storage_unavailable: ["The storage doesn't answer", "That usually passes. Try again in a moment."],
   storage_refused: ["The storage refused the photo", "Whoever runs this server finds the reason in its log."],
@@ -24,6 +24,8 @@ const TEXTS = {
   bucket_closed: ["The storage for large photos lets no page in", "Save the photo as a smaller JPEG. Whoever runs this server can let this page in: its address has to be among the bucket's allowed origins."],
   unreachable: ["The server cannot be reached", "Check the connection, and try again."],
   unavailable: ["The server didn't answer in time", "Try again, with a smaller size if this happens again."],
+  not_ours: ["Something else answered in the server's place", "It may be a login page, or something between here and the server. Reload the page, and try again."],
+  no_picture: ["The picture was damaged on its way", "Try again; if it stays so, something between here and the server changes what it sends."],
   unreadable_file: ["The file cannot be read", "It may be a folder, or may have moved. Choose it again."],
   too_slow: ["The picture is taking too long", "It was uploaded, and nothing has come of it for five minutes. Try again later."],
   unknown: ["That didn't work", "Try again; if it stays so, tell whoever runs this server."],
@@ -31,7 +33,7 @@ const TEXTS = {
 
 const BY_STATUS = { 0: "unreachable", 401: "closed", 403: "closed", 413: "payload_too_large", 429: "busy", 500: "unavailable", 502: "unavailable", 503: "unavailable", 504: "unavailable" };
 
-export const PASSES = new Set(["busy", "storage_unavailable", "out_of_time", "internal_error", "unreachable", "unavailable", "source_changed", "too_slow", "invalid_base64", "unknown"]);
+export const PASSES = new Set(["busy", "storage_unavailable", "out_of_time", "internal_error", "unreachable", "unavailable", "source_changed", "too_slow", "invalid_base64", "not_ours", "no_picture", "unknown"]);
 
 export class Problem extends Error {
   constructor(code, detail = "", retryAfter = null) {
@@ -40,13 +42,16 @@ export class Problem extends Error {
     this.retryAfter = retryAfter;
   }
 
-  get title() { return (TEXTS[this.code] ?? TEXTS.unknown)[0]; }
-  get advice() { return (TEXTS[this.code] ?? TEXTS.unknown)[1]; }
+  get title() { return textOf(this.code)[0]; }
+  get advice() { return textOf(this.code)[1]; }
 }
+
+function textOf(code) { return Object.hasOwn(TEXTS, code) ? TEXTS[code] : TEXTS.unknown; }
 
 /** The problem that an answer is: the application's own document, or a gateway's status. */
 export function problemOf(status, document, retryAfter) {
   const seconds = Number.parseInt(retryAfter ?? "", 10);
   const wait = Number.isFinite(seconds) ? Math.max(1, seconds) : null;
-  return new Problem(document?.code ?? BY_STATUS[status] ?? "unknown", document?.detail ?? document?.message ?? "", wait);
+  const text = (...some) => some.find((one) => typeof one === "string"); // others' documents have other things there
+  return new Problem(text(document?.code, BY_STATUS[status], "unknown"), text(document?.detail, document?.message, ""), wait);
 }

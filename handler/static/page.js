@@ -10,6 +10,7 @@ import { slider } from "./slider.js";
 import { draw, timings } from "./stages.js";
 
 const BUSY_TRIES = 5; // waits that a server may ask for before that is an error
+const LONGEST_WAIT_S = 120; // nobody looks at a countdown for longer
 const OWN_FORMATS = { "image/jpeg": "jpeg", "image/png": "png", "image/webp": "webp" };
 const BY_SETTINGS = new Set(["unknown_style", "invalid_parameter", "out_of_time", "not_configured"]); // other ones may help
 
@@ -17,26 +18,32 @@ const $ = (id) => document.getElementById(id);
 const divider = slider($("view"), $("slider"));
 
 let limits = UNKNOWN;
-let photo = null; // {file, name, url, seen}
+let photo = null; // {file, name, url, seen}; seen is its {width, height}, null where this browser cannot show it
 let picture = null; // {url, wishes}
 let running = null; // the AbortController of the conversion under way
 
 // A photo comes in
 
-async function take(files, name = null) {
+function take(files, name = null) {
   const file = [...files].find((one) => one.type.startsWith("image/")) ?? files[0];
   if (!file) return;
-  running?.abort();
-  running = null; // so that it does not count as cancelled
   forget();
   const url = URL.createObjectURL(file);
-  const mine = (photo = { file, name: name ?? file.name, url, seen: null, others: files.length - 1 });
+  photo = { file, name: name ?? file.name, url, others: files.length - 1 };
   $("before").src = url;
-  await $("before").decode().then(
-    () => { mine.seen = { width: $("before").naturalWidth, height: $("before").naturalHeight }; },
-    () => {},
+  run();
+}
+
+/** Look at the photo, which takes seconds if it is large. */
+async function look(signal) {
+  const mine = photo;
+  const seen = await $("before").decode().then(
+    () => ({ width: $("before").naturalWidth, height: $("before").naturalHeight }),
+    () => null,
   );
-  if (photo === mine) await run();
+  signal.throwIfAborted();
+  mine.seen = seen;
+  show("busy");
 }
 
 function forget() {
@@ -49,6 +56,7 @@ function forget() {
 // Conversion
 
 async function run() {
+  running?.abort(); // one at a time, however often something is pressed
   const mine = (running = new AbortController());
   const wanted = wishes();
   const notes = photo.others > 0 ? [`One photo at a time: the first of ${photo.others + 1} was taken.`] : [];
@@ -56,10 +64,11 @@ async function run() {
   const stopClock = clock();
   const tools = { signal: mine.signal, phase };
   try {
+    if (photo.seen === undefined) await look(mine.signal);
     const done = await patiently(() => once(wanted, notes, tools), tools);
     await present(done, wanted, [...notes, ...done.warnings], mine.signal);
   } catch (error) {
-    if (mine !== running) return; // another photo has taken its place
+    if (mine !== running) return; // another one has taken its place
     if (error.name === "AbortError") cancelled();
     else complain(problem(error));
   } finally {
@@ -88,9 +97,10 @@ async function once(wanted, notes, tools) {
 async function patiently(work, { signal }) {
   for (let left = BUSY_TRIES; ; left -= 1) {
     try { return await work(); } catch (problem) {
-      if (problem.code !== "busy" || problem.retryAfter === null || left === 0) throw problem;
-      for (let seconds = problem.retryAfter; seconds > 0; seconds -= 1) {
-        phase(`Busy. Trying again in ${seconds} s`, null, seconds === problem.retryAfter);
+      const wait = problem.code === "busy" ? problem.retryAfter : null;
+      if (wait === null || wait > LONGEST_WAIT_S || left === 0) throw problem;
+      for (let seconds = wait; seconds > 0; seconds -= 1) {
+        phase(`Busy. Trying again in ${seconds} s`, null, seconds === wait);
         await pause(1000, signal);
       }
     }
@@ -100,8 +110,11 @@ async function patiently(work, { signal }) {
 async function present(done, wanted, notes, signal) {
   const url = URL.createObjectURL(done.blob);
   $("after").src = url;
-  await $("after").decode();
-  signal.throwIfAborted(); // another photo has taken its place
+  try { await $("after").decode(); } catch {
+    picture = null; // the one before is not there any more to go back to
+    throw new Problem("no_picture");
+  }
+  signal.throwIfAborted();
   if (picture) URL.revokeObjectURL(picture.url);
   picture = { url, wishes: JSON.stringify(wanted) };
   const made = { width: $("after").naturalWidth, height: $("after").naturalHeight };
@@ -142,7 +155,7 @@ function show(state, made = photo?.seen) {
   $("problem").hidden = state !== "failed";
   $("result").hidden = !done;
   $("notes").hidden = !done || !$("notes").children.length;
-  $("blind").hidden = done || Boolean(photo?.seen);
+  $("blind").hidden = done || photo?.seen !== null;
   $("after").hidden = !done;
   $("stages").hidden = !done;
   for (const id of ["slider", "tag-photo", "tag-picture"]) $(id).hidden = !split;

@@ -41,7 +41,7 @@ function parsed(text) {
 /** The styles and limits of this server. */
 export async function known() {
   const { document } = await ask({ method: "GET", url: "styles", signal: new AbortController().signal });
-  if (!document?.styles) throw new Problem("unavailable");
+  if (!document?.styles) throw new Problem("not_ours");
   return document;
 }
 
@@ -53,9 +53,8 @@ export async function convert(photo, wishes, { signal, phase }) {
   phase("Sending the photo", 0);
   const body = JSON.stringify({ image, ...wishes });
   const { document: said, timing } = await ask({ method: "POST", url: "convert", body, type: "application/json", signal, sending });
-  if (!said?.image) throw new Problem("unavailable");
   const spent = performance.now() - begun;
-  return { ...said, blob: new Blob([bytes(said.image)], { type: `image/${said.format}` }), timing, spent };
+  return { ...said, blob: pictureOf(said), warnings: said.warnings ?? [], timing, spent };
 }
 
 /** Convert `photo` (a File) through the upload bucket. Answers {blob, style, warnings, parts}, parts in ms. */
@@ -103,6 +102,7 @@ async function fetched(url, signal) {
 /** Resolves after `ms`, or rejects when cancelled. */
 export function pause(ms, signal) {
   return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
     const timer = setTimeout(() => { signal.removeEventListener("abort", stop); resolve(); }, ms);
     const stop = () => { clearTimeout(timer); reject(new DOMException("cancelled", "AbortError")); };
     signal.addEventListener("abort", stop, { once: true });
@@ -116,6 +116,11 @@ function base64(blob) {
     reader.onerror = () => reject(new Problem("unreadable_file"));
     reader.readAsDataURL(blob);
   });
+}
+
+function pictureOf(said) {
+  if (typeof said?.image !== "string") throw new Problem("not_ours");
+  try { return new Blob([bytes(said.image)], { type: `image/${said.format}` }); } catch { throw new Problem("no_picture"); }
 }
 
 function bytes(text) {

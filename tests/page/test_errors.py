@@ -86,8 +86,13 @@ def test_without_a_connection_it_can_be_tried_again(visit: Any, server: str, pho
         (503, {"message": "Service Unavailable"}, "unavailable"),
         (504, {"message": "Endpoint request timed out"}, "unavailable"),
         (500, {"message": None}, "unavailable"),
-        (200, {}, "unavailable"),
+        (200, {}, "not_ours"),
+        (200, "<html>", "not_ours"),
+        (200, {"image": "@"}, "no_picture"),
+        (200, {"image": "bm9uZQ==", "format": "png"}, "no_picture"),
         (418, {}, "unknown"),
+        (422, {"code": 5, "detail": [{"msg": "another framework's"}]}, "unknown"),
+        (422, {"code": "constructor"}, "constructor"),  # a word that every object of JavaScript has
     ],
 )
 def test_answers_of_gateways_have_words_too(
@@ -97,6 +102,9 @@ def test_answers_of_gateways_have_words_too(
     answer(here, status, document)
     here.convert(photo, "failed")
     assert said(here)[0] == code
+    words = [here.text(f"#problem-{part}") for part in ("title", "advice", "detail")]
+    assert all(words)
+    assert "object" not in "".join(words)
 
 
 BUSY = {"status": 503, "code": "busy", "title": "Too many conversions at once", "detail": "33 conversions wait."}
@@ -110,6 +118,27 @@ def test_a_busy_server_is_asked_again_when_it_said_so(visit: Any, server: str, p
         here.page.wait_for_selector(f"#phase:text-is('Busy. Trying again in {seconds} s')")
     here.until("done")
     assert sum(url.endswith("/convert") for url in here.requests) == 2
+
+
+def test_a_server_that_is_busy_for_a_day_is_not_waited_for(visit: Any, server: str, photo: Path) -> None:
+    here = visit(server)
+    answer(here, 503, BUSY, **{"Retry-After": "86400"})
+    here.convert(photo, "failed")
+    assert said(here)[0] == "busy"
+    here.page.click("#retry")
+    here.until("done")
+
+
+def test_faces_that_cannot_be_painted_are_told_and_can_be_left_out(visit: Any, server: str, photo: Path) -> None:
+    here = visit(server)
+    here.page.evaluate("document.querySelector('#face-row').hidden = false")
+    here.page.check("#face")
+    here.convert(photo, "failed")
+    assert said(here)[0] == "not_configured"
+    assert "without painting faces" in here.text("#problem-advice")
+    here.page.uncheck("#face")
+    here.page.click("#again")
+    here.until("done")
 
 
 def test_the_wait_for_a_busy_server_can_be_cancelled(visit: Any, server: str, photo: Path) -> None:

@@ -192,3 +192,68 @@ def test_the_face_switch_is_there_where_the_server_can(visit: Any, server: str, 
         here.page.set_input_files("#file", photo)
     assert sent.value.post_data_json["face"] is True
     here.page.wait_for_selector("#desk:is([data-state=done], [data-state=failed])")
+
+
+def test_however_often_it_is_asked_for_one_conversion_is_under_way(visit: Any, server: str, photo: Path) -> None:
+    here = visit(server)
+    here.convert(photo)
+    sent: list[Any] = []
+    here.page.route("**/convert", lambda route: sent.append(route))
+    here.page.focus("#quality")
+    for _ in range(3):  # Enter in a field submits its form, whether its button is seen or not
+        here.page.keyboard.press("ArrowLeft")
+        here.page.keyboard.press("Enter")
+        here.page.wait_for_timeout(100)
+    here.until("busy")
+    *replaced, last = sent
+    for route in replaced:
+        assert route.request.failure == "net::ERR_ABORTED"
+    assert last.request.post_data_json["quality"] == 89
+    here.page.click("#cancel")
+    here.until("done")
+
+
+# The next picture that is decoded has to wait for `go()`, as a large one does.
+SLOWLY = """() => {
+    const { decode } = HTMLImageElement.prototype;
+    HTMLImageElement.prototype.decode = function () {
+        HTMLImageElement.prototype.decode = decode;
+        return new Promise((resolve) => { window.go = resolve; }).then(() => decode.call(this));
+    };
+}"""
+
+
+def test_a_photo_is_seen_to_be_read_from_the_moment_it_is_chosen(visit: Any, server: str, photo: Path) -> None:
+    here = visit(server)
+    here.page.route("**/convert", lambda route: route.fulfill(status=503), times=1)
+    here.convert(photo, "failed")
+    here.page.evaluate(SLOWLY)
+    here.convert(photo, "busy")
+    assert here.text("#phase") == "Reading the photo"
+    assert here.page.is_hidden("#problem")
+    assert here.page.is_hidden("#blind")
+    here.page.evaluate("go()")
+    here.until("done")
+    assert sum(url.endswith("/convert") for url in here.requests) == 2
+
+
+def test_what_the_settings_show_is_what_they_are_after_going_away_and_back(
+    visit: Any, server: str, photo: Path
+) -> None:
+    here = visit(server)
+    here.page.fill("#quality", "40")
+    here.page.goto("about:blank")
+    here.page.go_back()
+    here.page.wait_for_selector("html[data-ready]", state="attached")
+    assert here.text("#quality-said") == here.page.input_value("#quality")
+    here.page.check("input[name=format][value=png]", force=True)
+    here.page.goto("about:blank")
+    here.page.go_back()
+    here.page.wait_for_selector("html[data-ready]", state="attached")
+    assert here.page.is_checked("input[value=png]") != here.page.is_visible("#quality-row")
+
+
+def test_a_paste_that_holds_nothing_is_no_error(visit: Any, server: str, photo: Path) -> None:
+    here = visit(server)
+    here.page.evaluate("dispatchEvent(new ClipboardEvent('paste'))")
+    here.convert(photo)  # and the page's errors are looked at in the end

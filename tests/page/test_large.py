@@ -59,9 +59,7 @@ def test_a_stage_without_its_slash_leads_to_the_page(visit: Any, stage: str) -> 
     assert here.page.url == f"{stage}/"
 
 
-def test_a_photo_of_22_megapixels_is_made_smaller_and_that_is_said(
-    visit: Any, stage: str, tmp_path: Path
-) -> None:
+def test_a_photo_of_22_megapixels_is_made_smaller_and_that_is_said(visit: Any, stage: str, tmp_path: Path) -> None:
     large = write(tmp_path / "large.jpg", np.tile(pixels(2000, 2800, noise=60), (2, 2, 1)))
     assert large.stat().st_size > PAYLOAD
     here = visit(stage)

@@ -135,6 +135,28 @@ def test_where_motion_is_unwelcome_nothing_moves(visit: Any, server: str, photo:
     assert here.page.evaluate("document.getAnimations().length") == 0
 
 
+def test_in_the_system_s_colours_it_is_seen_what_is_switched_chosen_and_how_far_it_is(
+    visit: Any, server: str, photo: Path
+) -> None:
+    here = visit(server, forced_colors="active", reduced_motion="reduce")
+    here.page.evaluate("document.querySelector('#face-row').hidden = false")
+
+    def looks(selector: str) -> bytes:
+        return bytes(here.page.locator(selector).screenshot())
+
+    off = looks("#face")
+    here.page.check("#face")
+    here.page.evaluate("document.activeElement.blur()")
+    assert looks("#face") != off
+    colours = "all => all.map(e => getComputedStyle(e).backgroundColor)"
+    chosen, *others = here.page.eval_on_selector_all(".choices span", colours)
+    assert chosen not in others
+    here.page.uncheck("#face")
+    here.convert(photo)
+    both = "all => all.map(e => ['::before', null].map(part => getComputedStyle(e, part).backgroundColor))"
+    assert all(bar != behind for bar, behind in here.page.eval_on_selector_all("#bars .bar", both))
+
+
 def test_what_happens_is_told_to_those_who_do_not_see_it(visit: Any, server: str, photo: Path) -> None:
     here = visit(server)
     here.page.evaluate(
