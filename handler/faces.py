@@ -120,7 +120,8 @@ class Painter:
     def _squares(self, rgb: Pixels, frames: Sequence[Frame]) -> tuple[list[Pixels], int]:
         """What is painted of each frame, fewer where time is short; and how many of them were not known."""
         style, side = self.generator.manifest, self.generator.manifest.face_size
-        key: Hashable = ("painted", self.photo, rgb.shape, style.digest, self.generator.precision, side)
+        # With the frames: a larger copy of the same photo may have been searched meanwhile, and have others.
+        key: Hashable = ("painted", self.photo, rgb.shape, *frames, style.digest, self.generator.precision, side)
         before: Painted | None = self.faces.kept.get(key)
         squares = list(before.squares[: len(frames)] if before else ())
         missing = self._in_time(frames, len(squares), side)

@@ -106,6 +106,9 @@ def load(settings: Settings, say: Callable[[str], None]) -> Styles:
 
 
 def check_detector(path: Path) -> None:
-    """Raises NotInstalled where the face detector is not."""
+    """Raises NotInstalled where the face detector is not, NotConfigured where it is another file or damaged."""
     if not path.is_file():
         raise NotInstalled(f"--face needs a face detector, and {shown(path)} is none: run `animegan pull yunet`")
+    from handler.face_detector import Detector
+
+    Detector(path).check()

@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -27,7 +28,7 @@ from handler.cache import Cache
 from handler.convert import ConversionRequest
 from handler.converter import Converter
 from handler.errors import NotConfigured, OutOfTime
-from handler.face_detector import Detector
+from handler.face_detector import SHA256, Detector
 from handler.face_frames import Face, frame
 from handler.faces import MOST, NONE_FOUND, TOO_SMALL, Faces, Painter
 from handler.generator import FrozenGenerator, Manifest, Styles
@@ -179,6 +180,25 @@ def test_a_photo_that_was_searched_small_is_searched_again_when_it_is_larger_and
         assert detector.calls == calls, width
 
 
+def test_faces_that_a_larger_copy_shows_in_another_order_get_none_of_each_other_s_squares() -> None:
+    left, right = face(0.25, 0.4, 0.15), face(0.75, 0.6, 0.14)
+    as_found = {320: (left, right), 640: (resized(left, 0.14), resized(right, 0.15))}
+
+    class Sharper(Told):
+        def __call__(self, rgb: Pixels) -> tuple[Face, ...]:
+            return as_found[rgb.shape[1]]
+
+    kept, detector = Cache(2**24), Sharper()
+    for width in (320, 640, 320):
+        photo = asymmetric(width, width * 3 // 4)
+        assert difference(painter(detector, Same(128), None, kept)(photo, photo), photo) <= 2, width
+
+
+def resized(found: Face, size: float) -> Face:
+    (right, top), (left, _) = found.points[:2]
+    return face((right + left) / 2, top, size)
+
+
 def test_without_a_cache_nothing_is_hashed_and_nothing_kept() -> None:
     faces = Faces(Told(face()), Cache(0))
     paint = faces.painter(lambda: pytest.fail("hashed"), cast(FrozenGenerator, Same()), None, {})
@@ -297,7 +317,7 @@ def test_transparency_and_side_by_side_go_with_faces(settings: Settings) -> None
 
 def test_without_a_detector_it_is_told_how_to_get_one_before_any_work(settings: Settings, lines: Lines) -> None:
     converter = converting(settings)
-    told = r"none at .*yunet\.onnx \(FACE_DETECTOR\): `animegan pull yunet`"
+    told = r"none at .*yunet\.onnx \(FACE_DETECTOR: No such file or directory\): `animegan pull yunet`"
     with pytest.raises(NotConfigured, match=told) as why:
         converter(WANTED, Caller("test"))
     assert (why.value.status, why.value.code, list(why.value.timings)) == (501, "not_configured", ["total"])
@@ -311,6 +331,28 @@ def test_a_file_that_is_no_detector_is_named(settings: Settings, tmp_path: Path,
     told = r"x\.onnx \(FACE_DETECTOR\) is no YuNet detector \(.+\): pull it again"
     with pytest.raises(NotConfigured, match=told):
         converting(damaged)(WANTED, Caller("test"))
+
+
+@pytest.mark.parametrize("at", [300, 100_000, 232_000])  # its header, its weights, its last ones
+def test_a_detector_with_a_damaged_byte_is_named_before_opencv_reads_it(
+    settings: Settings, tmp_path: Path, shared: Shared, at: int
+) -> None:
+    data = bytearray(shared(YUNET).read_bytes())
+    data[at] ^= 0x40
+    (tmp_path / "x.onnx").write_bytes(data)
+    damaged = settings.model_copy(update={"face_detector": str(tmp_path / "x.onnx")})
+    told = r"no YuNet detector \(its SHA-256 is \w{8}…, and that of .* 8f2383e4…\)"
+    with pytest.raises(NotConfigured, match=told):
+        converting(damaged)(WANTED, Caller("test"))
+
+
+def test_a_detector_that_is_a_folder_is_named_too(tmp_path: Path) -> None:
+    with pytest.raises(NotConfigured, match=r"none at .* \(FACE_DETECTOR: Is a directory\)"):
+        Detector(tmp_path).check()
+
+
+def test_the_detector_that_is_taken_is_the_one_that_pull_fetches() -> None:
+    assert tomllib.loads((ROOT / "layers/model/detector.toml").read_text())["yunet"]["sha256"] == SHA256
 
 
 @pytest.mark.anyio
