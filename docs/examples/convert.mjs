@@ -7,7 +7,8 @@ export async function convert(photo, parameters = {}, url = "") {
   for (const [name, value] of Object.entries(parameters)) form.append(name, value);
   const answer = await fetch(`${url}/convert`, { method: "POST", body: form, headers: { Accept: "image/*" } });
   if (!answer.ok) {
-    const problem = await answer.json();
+    const ours = answer.headers.get("Content-Type") === "application/problem+json"; // else a gateway before it says so
+    const problem = ours ? await answer.json() : { code: `HTTP ${answer.status}`, detail: "The service gave no answer." };
     throw Object.assign(new Error(problem.detail), { code: problem.code, retryAfter: answer.headers.get("Retry-After") });
   }
   return answer.blob();

@@ -8,6 +8,6 @@ try {
   const picture = await convert(new Blob([await readFile(source)]), { size: 800, format: "webp" }, url);
   await writeFile(target, Buffer.from(await picture.arrayBuffer()));
 } catch (error) {
-  console.error(`${source}: ${error.message} [${error.code}]`);
+  console.error(`${source}: ${error.message} [${error.code ?? error.cause?.code}]`);
   process.exitCode = 1;
 }

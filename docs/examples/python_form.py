@@ -20,6 +20,8 @@ def convert(photo: Path, **parameters: str | int) -> bytes:
             timeout=60,
         )
     if answer.is_error:
+        if answer.headers.get("Content-Type") != "application/problem+json":  # of a gateway before it
+            raise RuntimeError(f"HTTP {answer.status_code}: {answer.reason_phrase}")
         problem = answer.json()
         raise RuntimeError(f"{problem['code']}: {problem['detail']}")
     return answer.content

@@ -23,10 +23,17 @@ def convert(photo: bytes, **parameters: Any) -> dict[str, Any]:
                 answer = json.load(response)
             return {**answer, "image": base64.b64decode(answer["image"])}
         except urllib.error.HTTPError as error:
-            problem = json.load(error)
+            problem = told(error)
             if problem["code"] != "busy":
                 raise RuntimeError(f"{problem['code']}: {problem['detail']}") from None
             time.sleep(float(error.headers["Retry-After"]))
+
+
+def told(error: urllib.error.HTTPError) -> dict[str, str]:
+    """The service's own words, or a gateway's status: those before it answer, too."""
+    if error.headers.get_content_type() == "application/problem+json":
+        return dict(json.load(error))
+    return {"code": f"HTTP {error.code}", "detail": error.reason}
 
 
 if __name__ == "__main__":

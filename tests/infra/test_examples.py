@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -130,6 +130,37 @@ def test_node(run: Any, here: Path) -> None:
     failed = run(node, str(EXAMPLES / "node.mjs"), "torn.jpg", "none")
     assert failed.returncode == 1
     assert failed.stderr.endswith("[corrupt_image]\n")
+
+
+class Broken(BaseHTTPRequestHandler):
+    """A gateway whose service has gone."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.send_response(502)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", "6")
+        self.end_headers()
+        self.wfile.write(b"<html>")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_what_a_gateway_answers_in_the_service_s_place_is_told_by_its_status(run: Any, here: Path) -> None:
+    node = needs("node")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Broken) as gateway:
+        Thread(target=gateway.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{gateway.server_port}"
+        for program, name, told in (
+            (sys.executable, "python_json.py", "RuntimeError: HTTP 502: Bad Gateway"),
+            (sys.executable, "python_form.py", "RuntimeError: HTTP 502: Bad Gateway"),
+            (node, "node.mjs", "photo.jpg: The service gave no answer. [HTTP 502]"),
+        ):
+            failed = run(program, str(EXAMPLES / name), "photo.jpg", "none", ANIMEGAN_URL=url)
+            assert failed.stderr.splitlines()[-1] == told
+        gateway.shutdown()
+    assert not (here / "none").exists()
 
 
 def test_the_page_in_a_browser(here: Path, address: str) -> None:
