@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from infra import http_event
+from infra import http_event, interrupts
 from infra.emulator import Emulator, Invocation
 from infra.outcome import Outcome
 from infra.outputs import Taken, Targets, write
@@ -46,9 +46,16 @@ class Batch:
         is_stale: Callable[[Photo, Path], bool] = lambda photo, target: False,
     ) -> None:
         """`parameters` are those of POST /convert. What is there is kept, but for `force` and `is_stale`."""
+        self._out = out
         self._start, self._found = start, found
         self._parameters, self._force, self._is_stale = parameters, force, is_stale
         self._targets = Targets(found.photos, out, parameters.get("format"))
+
+    def after(self, before: Batch) -> Batch:
+        """This one, with all names kept that were given in the one before."""
+        format = self._parameters.get("format")
+        self._targets = Targets(self._found.photos, self._out, format, before._targets)
+        return self
 
     def __len__(self) -> int:
         return len(self._found.bad) + len(self._found.photos)
@@ -79,7 +86,8 @@ class Batch:
         except OSError as error:
             return Outcome.failed(photo.path, "unreadable", reason(error))
         event = http_event.post("/convert", data, "application/octet-stream", self._parameters)
-        answer, problem = _answer(self._emulator.invoke(event, NO_TIMEOUT_S))
+        with interrupts.anywhere():
+            answer, problem = _answer(self._emulator.invoke(event, NO_TIMEOUT_S))
         return Outcome.failed(photo.path, *problem) if problem else self._save(photo, answer)
 
     def _save(self, photo: Photo, answer: dict[str, Any]) -> Outcome:

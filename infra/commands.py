@@ -12,7 +12,7 @@ from argparse import Namespace
 from contextlib import nullcontext
 from typing import Any
 
-from infra import progress, styles
+from infra import interrupts, progress, styles
 from infra.errors import BadRequest
 from infra.text import shown
 
@@ -36,7 +36,7 @@ def invoke(args: Namespace) -> int:
         raise BadRequest("--out takes the picture of one event: give one, or leave --out out")
     events = [read_event(name) for name in args.events]
     served = local_s3(args.s3, progress.plain) if args.s3 else nullcontext(list[str]())
-    with served as unwritten:
+    with interrupts.whole(), served as unwritten:  # no answer is told by half
         code = _invoke(args, events)
     return 1 if unwritten else code
 
@@ -47,11 +47,13 @@ def _invoke(args: Namespace, events: list[Any]) -> int:
     from infra.outputs import write
 
     lambda_environment(args.memory)
-    prepare(progress.plain)
-    emulator = Emulator(memory_mb=args.memory, limits=args.limits, debug=args.debug)
+    with interrupts.anywhere():
+        prepare(progress.plain)
+        emulator = Emulator(memory_mb=args.memory, limits=args.limits, debug=args.debug)
     bad = False
     for event in events * args.repeat:
-        done = emulator.invoke(event, args.timeout)
+        with interrupts.anywhere():
+            done = emulator.invoke(event, args.timeout)
         bad |= failed(done)
         print(json.dumps(shortened(done.payload) if sys.stdout.isatty() else done.payload), flush=True)
         if args.out and not failed(done):
@@ -63,7 +65,7 @@ def _invoke(args: Namespace, events: list[Any]) -> int:
 
 
 def serve(args: Namespace) -> int:
-    """0 after Ctrl-C."""
+    """0 after Ctrl-C, once it serves."""
     from infra.serve import serve as run
 
     prepare(progress.plain)

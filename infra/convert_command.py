@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from infra import progress, streams
+from infra import interrupts, progress, streams
 from infra.commands import prepare
 from infra.errors import BadRequest
 from infra.photos import EXTENSIONS, Found, find
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def convert(args: Namespace) -> int:
-    """0 if every photo was converted or has its picture already, 1 if one failed, 130 after Ctrl-C."""
+    """0 if every photo was converted or has its picture already, 1 if one failed."""
     from infra.batch import set_local_limits
 
     _check_folder(args.out)
@@ -36,14 +36,15 @@ def convert(args: Namespace) -> int:
     if args.style:
         os.environ["STYLE"] = args.style  # so that no other is loaded
     summary = Summary()
-    try:
-        with _log(args) as log, _bar(args) as (say, advance):
+    with interrupts.whole():  # each picture that is written is told and counted
+        with interrupts.last(lambda: _stopped(summary, found)), _log(args) as log, _bar(args) as (say, advance):
             _convert(args, found, summary, log, say, advance)
-    except KeyboardInterrupt:
-        _say([*summary.lines(found.left, nothing="nothing done"), "animegan: stopped by Ctrl-C"])
-        return 130
-    _say(summary.lines(found.left))
+        _say(summary.lines(found.left))
     return 1 if summary.counts["failed"] else 0
+
+
+def _stopped(summary: Summary, found: Found) -> None:
+    _say([*summary.lines(found.left, nothing="nothing done"), "animegan: stopped by Ctrl-C"])
 
 
 def _convert(

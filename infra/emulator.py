@@ -75,7 +75,7 @@ class Emulator:
         self._memory_mb, self._limits, self._debug = memory_mb, limits, debug
         self._log = log or sys.stderr
         if not logging.root.handlers:  # Lambda's runtime routes Python's logging to the same log
-            logging.root.addHandler(logging.StreamHandler(self._log))
+            logging.root.addHandler(_handler(self._log))
         begun = time.perf_counter()
         with redirect_stdout(self._log):
             self._handler = load()
@@ -137,6 +137,13 @@ def max_memory_mb() -> int:
     # In kilobytes on Linux and in bytes on macOS (getrusage(2)).
     unit = 1024 if sys.platform == "darwin" else 1
     return math.ceil(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit / 1024)
+
+
+def _handler(log: TextIO) -> logging.Handler:
+    """Writes to `log` as long as that is open: what is logged later, nobody is there to read."""
+    handler = logging.StreamHandler(log)
+    handler.addFilter(lambda record: not log.closed)
+    return handler
 
 
 def _since(begun: float) -> float:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from infra import interrupts
 from infra.errors import BadRequest, NotInstalled
 from infra.outputs import write
 from infra.progress import Say
@@ -33,25 +34,37 @@ def local_s3(folder: Path, say: Say) -> Iterator[list[str]]:
     Gives a list, which then has the keys that could not be written. Raises NotInstalled, BadRequest, OSError.
     """
     buckets = _buckets(folder)
+    with interrupts.anywhere():
+        server = _server()
+    try:
+        host, port = server.get_host_and_port()
+        _set_environment(f"http://{host}:{port}")
+        with interrupts.anywhere():
+            client = _client()
+            before = {bucket.name: _upload(client, bucket) for bucket in buckets}
+        unwritten: list[str] = []
+
+        def download() -> None:
+            for bucket in buckets:
+                unwritten.extend(_download(client, bucket, before[bucket.name], say))
+
+        with interrupts.last(download):  # a picture that was made is not lost because of what ended its making
+            try:
+                yield unwritten
+            finally:
+                download()
+    finally:
+        server.stop()
+
+
+def _server() -> Any:
     try:
         from moto.server import ThreadedMotoServer
     except ImportError:
         raise NotInstalled("--s3 needs moto's server: pip install 'moto[server]'") from None
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
-    try:
-        host, port = server.get_host_and_port()
-        _set_environment(f"http://{host}:{port}")
-        client = _client()
-        before = {bucket.name: _upload(client, bucket) for bucket in buckets}
-        unwritten: list[str] = []
-        try:
-            yield unwritten
-        finally:  # a picture that was made is not lost because of what failed after it, or of Ctrl-C
-            for bucket in buckets:
-                unwritten += _download(client, bucket, before[bucket.name], say)
-    finally:
-        server.stop()
+    return server
 
 
 def _buckets(folder: Path) -> list[Path]:

@@ -19,7 +19,7 @@ def parser() -> argparse.ArgumentParser:
     """The whole command line."""
     top = argparse.ArgumentParser(prog="animegan", description="Photos in, anime pictures out.")
     top.add_argument("--version", action="version", version=f"animegan {__version__}")
-    adder = top.add_subparsers(metavar="COMMAND", required=True)
+    adder = top.add_subparsers(metavar="COMMAND", dest="command", required=True)
     elsewhere = (s3_options.add, report_options.add, diagnose_options.add, bench_options.add, doctor.add)
     for add in (_convert, video_options.add, _invoke, _serve, _styles, _pull, _freeze, *elsewhere):
         add(adder)

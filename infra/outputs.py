@@ -24,14 +24,19 @@ class Targets:
 
     A photo `a.jpg` becomes `a.anime.jpg` beside it, or `a.jpg` at the same place below `out`. Photos that differ
     in their extension alone and would share that name keep it: `a.gif.anime.png` and `a.png.anime.png`.
+
+    `before` has the names of photos that came earlier: those go on, and nobody else gets them, even if their photo
+    has gone.
     """
 
-    def __init__(self, photos: Sequence[Photo], out: Path | None, format: str | None) -> None:
+    def __init__(
+        self, photos: Sequence[Photo], out: Path | None, format: str | None, before: Targets | None = None
+    ) -> None:
         self._out = out
         self._expected = {photo.path: format or own_format(photo.head) for photo in photos}
         self._shared = Counter(self._name(photo, self._expected[photo.path], False) for photo in photos)
         self._sources = {_identity(photo.path) for photo in photos} - {None}
-        self._given: dict[str, Path] = {}
+        self._given: dict[str, Path] = before._given if before else {}
 
     def claim(self, photo: Photo, format: str | None = None) -> Path:
         """The name for a photo's picture in `format` (the expected one without it), now this photo's.
@@ -40,14 +45,18 @@ class Targets:
         """
         expected = self._expected[photo.path]
         names = {self._name(photo, kind, False) for kind in (expected, format or expected)}
-        whole = any(self._shared[name] > 1 for name in names)
-        target = self._name(photo, format or expected, whole)
+        owner = self._owner(short := self._name(photo, format or expected, False))
+        shared = any(self._shared[name] > 1 for name in names) or owner is not None
+        target = self._name(photo, format or expected, True) if shared and owner != photo.path else short
         if _identity(target) in self._sources:
             raise Taken(f"its picture would replace the photo {shown(target)}: choose another -o folder")
-        owner = self._given.setdefault(os.path.abspath(target), photo.path)
-        if owner != photo.path:
+        self._given.setdefault(os.path.abspath(target), photo.path)
+        if (owner := self._owner(target)) != photo.path:
             raise Taken(f"{shown(target)} is the name for {shown(owner)} already: give each its own -o folder")
         return target
+
+    def _owner(self, target: Path) -> Path | None:
+        return self._given.get(os.path.abspath(target))
 
     def _name(self, photo: Photo, format: str, whole: bool) -> Path:
         stem = photo.path.name if whole else photo.path.stem

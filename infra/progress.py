@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from infra import interrupts
 from infra.pace import Pace
 
 if TYPE_CHECKING:
@@ -45,9 +46,10 @@ def bar(
     speed = (progress.TransferSpeedColumn(), progress.TimeRemainingColumn()) if in_bytes else (_column(pace),)
     columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), amount, *speed)
     # stdout is for data: rich would reroute it to this console.
-    with progress.Progress(
+    display = progress.Progress(
         *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
-    ) as display:
+    )
+    with interrupts.last(display.stop), display:
         task = display.add_task(label, total=None)
 
         def advance(done: int, total: int | None) -> None:

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 
+from infra import interrupts
 from infra.errors import BadRequest, NotInstalled
 
 GRACE_S = 30  # for conversions under way at Ctrl-C or SIGTERM
@@ -23,7 +24,8 @@ def serve(host: str, port: int, say: Callable[[str], None]) -> None:
 
         config = uvicorn.Config(app, lifespan="off", timeout_graceful_shutdown=GRACE_S)
         say(f"animegan: serving on http://{_address(sock)} (Ctrl-C stops)")
-        with suppress(KeyboardInterrupt):  # uvicorn has shut down by then and passes the signal on
+        # uvicorn has shut down by then and passes the signal on.
+        with suppress(KeyboardInterrupt), interrupts.raised():
             uvicorn.Server(config).run(sockets=[sock])
 
 

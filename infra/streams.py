@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
@@ -36,13 +35,3 @@ def log_to(path: Path | None) -> Iterator[TextIO]:
 def log_to_stderr() -> Iterator[TextIO]:
     """A log that is read as it comes."""
     yield sys.stderr
-
-
-@contextmanager
-def interrupted_by_sigterm() -> Iterator[None]:
-    """SIGTERM raises KeyboardInterrupt, so that what is half done is cleared away as after Ctrl-C."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

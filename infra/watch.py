@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from infra import interrupts
 from infra.batch import Batch
 from infra.errors import BadRequest
 from infra.outcome import Outcome
@@ -117,15 +118,16 @@ class Watching:
         return self._done + len(self._waiting)
 
     def __iter__(self) -> Iterator[Outcome]:
-        """Raises what starting the function raises; ends with KeyboardInterrupt."""
+        """Raises what starting the function raises; ends with Ctrl-C."""
         batch = self._make(Found(), self._is_stale)
         while True:
             if landed := self._watch.look():
                 self._waiting += landed
                 # Names depend on all photos that there are: a.gif and a.png must not have the same.
-                batch = self._make(Found(list(self._watch.photos.values())), self._is_stale)
+                batch = self._make(Found(list(self._watch.photos.values())), self._is_stale).after(batch)
             if not self._waiting:
-                self._sleep(LOOK_EVERY_S)
+                with interrupts.anywhere():
+                    self._sleep(LOOK_EVERY_S)
                 continue
             photo = self._waiting.popleft()
             if photo.path in self._watch.photos:  # and has not gone while it was waiting

@@ -52,7 +52,7 @@ class Plan:
         if self.clip.seconds is None:
             return None
         rest = max(0.0, self.clip.seconds - self.start)
-        return round(min(rest, self.duration or rest) * self.rate)
+        return max(1, round(min(rest, self.duration or rest) * self.rate))
 
 
 class Backend(Protocol):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from infra import pace, progress, streams, styles
+from infra import interrupts, pace, progress, streams, styles
 from infra.batch import set_local_limits
 from infra.text import shown
 from infra.video.containers import check_suffix
@@ -24,27 +24,26 @@ if TYPE_CHECKING:
 
 
 def video(args: Namespace) -> int:
-    """0 if the video was written, 130 after Ctrl-C. Raises ToolError, SettingsError, StyleError, OSError."""
+    """0 if the video was written. Raises ToolError, SettingsError, StyleError, OSError."""
     _check(args.source, args.out, args.force)
-    try:
+    stopped = f"animegan: stopped; {shown(args.out)} was not written"
+    with interrupts.whole(), interrupts.last(lambda: progress.plain(stopped)):
         return _video(args)
-    except KeyboardInterrupt:
-        progress.plain(f"animegan: stopped; {shown(args.out)} was not written")
-        return 130
 
 
 def _video(args: Namespace) -> int:
-    from infra.video.convert import aside, backend, convert
+    from infra.video.convert import aside, backend, clearing, convert
 
     with _quietly(), progress.bar("painting", lines=True) as (say, advance):
-        engine = backend()
-        clip = engine.probe(args.source)
-        settings = _settings(args)
-        plan = _plan(args, clip, settings.max_side)
-        sound = engine.prepare(plan, aside(args.out))
-        for line in _announced(args, engine, plan, sound):
-            say(f"animegan: {line}")
-        painting = _painting(args, settings, say)
+        with clearing(aside(args.out)), interrupts.anywhere():
+            engine = backend()
+            clip = engine.probe(args.source)
+            settings = _settings(args)
+            plan = _plan(args, clip, settings.max_side)
+            sound = engine.prepare(plan, aside(args.out))
+            for line in _announced(args, engine, plan, sound):
+                say(f"animegan: {line}")
+            painting = _painting(args, settings, say)
         begun = time.perf_counter()
         frames = convert(engine, plan, args.out, painting, advance)
         spent = time.perf_counter() - begun
@@ -73,7 +72,7 @@ def _check(source: Path, out: Path, force: bool) -> None:
 @contextmanager
 def _quietly() -> Iterator[None]:
     """Without the noise of codecs; SIGTERM clears away as Ctrl-C does."""
-    with streams.log_to(None), streams.interrupted_by_sigterm():
+    with streams.log_to(None), interrupts.sigterm_too():
         yield
 
 
@@ -116,13 +115,23 @@ def _tell(args: Namespace, plan: Plan, painting: Painting, done: dict[str, Any])
 
     flicker = painting.flicker.report()
     width, height = plan.size
+    cut_off = _cut_off(plan, done["frames"])
     if args.json:
         paths = {"source": str(args.source), "output": str(args.out), "style": os.environ.get("STYLE", "cel")}
         shape = {"width": width, "height": height, "fps": round(float(plan.rate), 3)}
-        rest = {"repeated": painting.repeated, "warnings": list(plan.clip.warnings), "flicker": flicker}
+        rest = {"repeated": painting.repeated, "warnings": [*plan.clip.warnings, *cut_off], "flicker": flicker}
         print(json.dumps({**paths, **shape, **done, **rest}), flush=True)
     again = f", {painting.repeated} of them shown again" if painting.repeated else ""
     each = f"{pace.spent(done['seconds'])}, {pace.rate(done['frames'] / max(done['seconds'], 1e-3))}"
     what = f"{width}×{height}, {done['frames']} frames{again}, {each}"
     progress.plain(f"{shown(args.source)} -> {shown(args.out)} ({what})")
     progress.plain(f"animegan: sound: {done['sound']}; {as_text(flicker)}")
+    for warning in cut_off:
+        progress.plain(f"animegan: warning: {warning}")
+
+
+def _cut_off(plan: Plan, frames: int) -> list[str]:
+    """What to say where a clip has fewer frames than it says itself, by more than rounding makes of it."""
+    if not plan.frames or frames >= 0.95 * plan.frames - 2:
+        return []
+    return [f"{frames} frames came of about {plan.frames}: the clip is cut off or damaged; the rest was painted"]

@@ -7,7 +7,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from infra.text import shown
+from infra.text import reason, shown
 from infra.video.clip import Plan
 from infra.video.errors import VideoError
 
@@ -27,6 +27,7 @@ FASTER_START = {".mp4", ".m4v", ".mov"}  # the index in front, so that a browser
 COLOURS = "scale=out_color_matrix=bt709:out_range=tv,format=yuv420p"
 TAGS = ("-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709", "-color_range", "tv")
 TRIAL_S = "2"
+FULL = "No space left on device"
 QUIET = ("ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y")
 
 
@@ -59,14 +60,24 @@ def sound_options(plan: Plan, part: Path) -> tuple[tuple[str, ...], str]:
         return (), "the clip has none"
     if not plan.keep_sound:
         return (), "left out"
+    _create(part)
     expected = plan.clip.sound in SOUNDS.get(part.suffix, {plan.clip.sound})
+    why = ""
     for options, told in ((("-c:a", "copy"), "copied"), ((), "encoded anew")):
-        if (expected or not options) and _can_hold(plan, part, options):
+        if (expected or not options) and not (why := _trial(plan, part, options)):
             return ("-map", "1:a", *options), f"{told} ({plan.clip.sound})"
     raise VideoError(
         f"the sound of {shown(plan.source)} ({plan.clip.sound}) can be neither copied into {part.suffix} nor "
-        "encoded for it: write .mkv, or leave it out with --no-sound"
+        f"encoded for it ({shown(why)}): write .mkv, or leave it out with --no-sound"
     )
+
+
+def _create(part: Path) -> None:
+    """Or a trial's failure would be laid to the sound. Raises VideoError."""
+    try:
+        part.touch()
+    except OSError as error:
+        raise VideoError(f"{shown(part.parent)} cannot be written to: {reason(error)}") from None
 
 
 def source(plan: Plan) -> tuple[str, ...]:
@@ -76,13 +87,17 @@ def source(plan: Plan) -> tuple[str, ...]:
     return (*start, *end, "-i", f"file:{plan.source}")
 
 
-def _can_hold(plan: Plan, part: Path, options: tuple[str, ...]) -> bool:
+def _trial(plan: Plan, part: Path, options: tuple[str, ...]) -> str:
+    """Why the sound cannot be written so, in ffmpeg's words; empty if it can. Raises VideoError on a full disk."""
     command = [*QUIET, "-t", TRIAL_S, "-i", f"file:{plan.source}", "-map", "0:a", *options, f"file:{part}"]
     try:
         done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL)
     finally:
         part.unlink(missing_ok=True)
-    return done.returncode == 0
+    said = done.stderr.decode(errors="replace").strip()
+    if FULL in said:
+        raise VideoError(f"{shown(part.parent)} cannot be written to: {FULL}")
+    return (said.splitlines() or ["ffmpeg says no more"])[-1] if done.returncode else ""
 
 
 @cache
@@ -90,4 +105,3 @@ def encoders() -> frozenset[str]:
     """Names of this ffmpeg's encoders of pictures."""
     done = subprocess.run(["ffmpeg", "-v", "error", "-encoders"], capture_output=True, stdin=subprocess.DEVNULL)
     return frozenset(re.findall(r"^ V\S+ (\S+)", done.stdout.decode(errors="replace"), re.MULTILINE))
-

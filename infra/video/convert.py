@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 
 from handler.alpha import Pixels
+from infra import interrupts
 from infra.progress import Advance
 from infra.text import shown
 from infra.video.clip import Backend, Plan
@@ -32,18 +33,30 @@ def aside(out: Path) -> Path:
 def convert(engine: Backend, plan: Plan, out: Path, painting: Painting, advance: Advance) -> int:
     """Write `out`, and tell the number of its frames. Raises VideoError, OSError; `out` is whole or as it was."""
     part = aside(out)
-    try:
-        with engine.read(plan) as frames:
+    with clearing(part):
+        with interrupts.anywhere(), engine.read(plan) as frames:
             first = next(frames, None)
             if first is None:
                 raise VideoError(f"{shown(plan.source)} has no frame {_where(plan)}")
             with engine.write(plan, part) as write:
                 count = _all(painting.frames(chain([first], frames)), write, plan, advance)
         _settle(part, out)
-    finally:
+    return count
+
+
+@contextmanager
+def clearing(part: Path) -> Iterator[None]:
+    """However the block ends, nothing is left at `part`."""
+
+    def clear() -> None:
         with suppress(OSError):
             part.unlink(missing_ok=True)
-    return count
+
+    with interrupts.last(clear):
+        try:
+            yield
+        finally:
+            clear()
 
 
 def _all(frames: Iterator[Pixels], write: Callable[[Pixels], None], plan: Plan, advance: Advance) -> int:
@@ -61,4 +74,5 @@ def _settle(part: Path, out: Path) -> None:
 
 
 def _where(plan: Plan) -> str:
-    return f"at {plan.start:g} s or later" if plan.start else "that can be read"
+    later = f"at {plan.start:g} s or later" if plan.start else "that can be read"
+    return f"{later}, or is too short for {float(plan.rate):g} frames a second"

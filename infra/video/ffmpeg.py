@@ -6,13 +6,14 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
 from handler.alpha import Pixels
+from infra import interrupts
 from infra.text import shown
 from infra.video import containers, ffprobe
 from infra.video.clip import Clip, Plan
@@ -96,14 +97,14 @@ def _process(
 ) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
     """A process and what it complains of. However the block ends, the process has ended after it."""
     # A file, as a pipe that nobody reads would stop it; a session of its own, as Ctrl-C is for us to deal with.
-    with tempfile.TemporaryFile() as complaints:
-        process = subprocess.Popen(
-            command, stdin=stdin, stdout=stdout, stderr=complaints, start_new_session=True
-        )
-        try:
-            yield process, complaints
-        finally:
-            _end(process)
+    with tempfile.TemporaryFile() as complaints, ExitStack() as stack:
+        with interrupts.whole():
+            process = subprocess.Popen(
+                command, stdin=stdin, stdout=stdout, stderr=complaints, start_new_session=True
+            )
+            stack.callback(_end, process)
+            stack.enter_context(interrupts.last(lambda: _end(process)))
+        yield process, complaints
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

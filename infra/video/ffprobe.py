@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 from fractions import Fraction
 from pathlib import Path
@@ -14,18 +15,22 @@ from infra.video.clip import Clip, nominal
 from infra.video.errors import VideoError
 
 HDR = {"smpte2084": "PQ", "arib-std-b67": "HLG"}
+STILL = re.compile(r"(?:image2|\w+_pipe)\b")  # ffmpeg's names for formats of one picture
+LENGTH = re.compile(r"(\d+):(\d+):(\d+(?:\.\d+)?)")  # as Matroska tells that of each stream
 INTERLACED = {"tt", "bb", "tb", "bt"}
 HD_HEIGHT = 720  # from there on, colours that do not say otherwise are BT.709's
 FIELDS = (
     "stream=codec_type,codec_name,width,height,sample_aspect_ratio,r_frame_rate,avg_frame_rate,duration,"
     "field_order,color_transfer,color_space:stream_disposition=attached_pic:stream_tags=rotate,DURATION"
-    ":stream_side_data=rotation:format=duration,start_time"
+    ":stream_side_data=rotation:format=format_name,duration,start_time"
 )
 
 
 def probe(path: Path) -> Clip:
     """Raises VideoError where there is no picture stream, in ffprobe's words where it has any."""
     said = _ask(path)
+    if STILL.match(said.get("format", {}).get("format_name", "")):
+        raise VideoError(f"{shown(path)} is a picture, and no video: `animegan convert` is for pictures")
     streams = said.get("streams", [])
     pictures = [one for one in streams if one.get("codec_type") == "video" and not _is_cover(one)]
     if not pictures or not pictures[0].get("width"):
@@ -80,6 +85,9 @@ def _rotation(stream: dict[str, Any]) -> int:
 
 
 def _seconds(stream: dict[str, Any], container: dict[str, Any]) -> float | None:
+    if told := LENGTH.fullmatch(stream.get("tags", {}).get("DURATION", "")):
+        hours, minutes, seconds = map(float, told.groups())
+        return 3600 * hours + 60 * minutes + seconds or None
     for text in (stream.get("duration"), container.get("duration")):
         try:
             if math.isfinite(seconds := float(text or "nan")) and seconds > 0:

@@ -37,7 +37,7 @@ def add(adder: Adder) -> None:
 def _rate(text: str) -> Fraction:
     try:
         rate = Fraction(text).limit_denominator(1001)
-    except ZeroDivisionError:
+    except (ValueError, ZeroDivisionError):
         raise argparse.ArgumentTypeError(f"{text} is no rate") from None
     if not 0 < rate <= HIGHEST_RATE:
         raise argparse.ArgumentTypeError(f"{text} is not above 0 and at most {HIGHEST_RATE}")
@@ -45,7 +45,10 @@ def _rate(text: str) -> Fraction:
 
 
 def _second(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds") from None
     if not 0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not 0 or more")
     return value

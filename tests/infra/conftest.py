@@ -28,7 +28,8 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def environment(frozen_styles: Path, tmp_path: Path) -> Environment:
     """For a process: the test style, a home of its own, nothing of ours set by whoever runs the tests."""
     ours = ("MAX_", "STYLE", "AWS_", "POWERTOOLS_", "PRECISION", "NUM_THREADS", "OUTPUT_", "UPLOAD_", "FORCE")
-    ours += ("CACHE_",)
+    # Unbuffered, Python loses the rest of what a signal lets it write in part.
+    ours += ("CACHE_", "PYTHONUNBUFFERED")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return {
         **kept,

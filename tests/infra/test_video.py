@@ -22,7 +22,7 @@ from infra.video.errors import VideoError
 from infra.video.ffmpeg import Ffmpeg
 from infra.video.painting import Painting
 from tests.clips import Pixels, pan, read, save
-from tests.infra.conftest import Environment, Run, interruptible
+from tests.infra.conftest import Environment, Run, interruptible, picture
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("ffmpeg") and shutil.which("ffprobe")), reason="ffmpeg is not installed"
@@ -288,6 +288,38 @@ def test_a_clip_that_breaks_off_is_painted_as_far_as_it_goes(tmp_path: Path) -> 
     assert 2 <= len(read(tmp_path / "out.mp4")) < 10
 
 
+def test_a_clip_that_breaks_off_is_said_to(animegan: Run, tmp_path: Path) -> None:
+    whole = save(tmp_path / "whole.mkv", pan(40, (64, 48), noise=8), 10, "-c:v", "ffv1")
+    torn = tmp_path / "torn.mkv"
+    torn.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    told = "of about 40: the clip is cut off or damaged; the rest was painted"
+    for source, lines in ((torn, 1), (whole, 0)):
+        done = animegan("video", source, tmp_path / "out.mp4", "--json", "--size", 16, "--force")
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count(told) == lines
+        assert [told in warning for warning in json.loads(done.stdout)["warnings"]] == [True] * lines
+
+
+def test_the_picture_s_own_length_counts_where_the_sound_is_longer(tmp_path: Path) -> None:
+    more = [part.format(3) for part in SINE]
+    source = save(tmp_path / "in.mkv", levels(10), 10, *more, "-c:v", "ffv1", "-c:a", "flac")
+    assert float(ask(source)["format"]["duration"]) == pytest.approx(3, abs=0.1)
+    assert Ffmpeg().probe(source).seconds == pytest.approx(1, abs=0.01)
+
+
+def test_a_place_that_cannot_be_written_to_is_not_laid_to_the_sound(clip: Path, tmp_path: Path) -> None:
+    engine = Ffmpeg()
+    plan = Plan(clip, engine.probe(clip), (64, 48), Fraction(10))
+    with pytest.raises(VideoError, match=r"gone cannot be written to: No such file or directory"):
+        engine.prepare(plan, tmp_path / "gone" / ".part.mp4")
+    part = aside(tmp_path / "out.mp4")
+    if Path("/dev/full").exists():
+        part.symlink_to("/dev/full")
+        with pytest.raises(VideoError, match=r"cannot be written to: No space left on device"):
+            engine.prepare(plan, part)
+    assert not os.path.lexists(part)
+
+
 def test_the_command_paints_with_the_real_generator_and_measures(
     animegan: Run, clip: Path, tmp_path: Path
 ) -> None:
@@ -311,16 +343,21 @@ def test_what_cannot_be_done_is_one_line_before_any_work(animegan: Run, clip: Pa
     subprocess.run(
         ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=d=0.1", str(tmp_path / "sound.wav")], check=True
     )
+    for name in ("photo.jpg", "photo.mp4"):
+        (tmp_path / name).write_bytes(picture())
     out = tmp_path / "out.mp4"
     for arguments, why in (
         ((tmp_path / "none.mp4", out), "none.mp4: no such file"),
         ((tmp_path, out), "is not a file: give one video"),
         ((tmp_path / "notes.mp4", out), "is not a video that ffmpeg can read: Invalid data"),
         ((tmp_path / "sound.wav", out), "is not a video: it has no moving pictures"),
+        ((tmp_path / "photo.jpg", out), "photo.jpg is a picture, and no video: `animegan convert`"),
+        ((tmp_path / "photo.mp4", out), "photo.mp4 is a picture, and no video: `animegan convert`"),
         ((clip, tmp_path / "out.txt"), "name the video with one of .mp4"),
         ((clip, tmp_path / "no" / "out.mp4"), "is no folder to write out.mp4 to"),
         ((clip, clip, "--force"), "is the clip itself"),
         ((clip, out, "--start", "7"), "--start 7 is past the end of the clip, which has 1.0 s"),
+        ((clip, out, "--fps", "0.1"), "or is too short for 0.1 frames a second"),
         ((clip, out, "--style", "paprika"), "run `animegan pull paprika`"),
     ):
         done = animegan("video", *arguments)
@@ -369,3 +406,14 @@ def test_a_container_whose_codecs_are_missing_is_refused_by_name(monkeypatch: py
     assert containers.picture_options(".mp4", 20)[:2] == ("-c:v", "mpeg4")
     with pytest.raises(VideoError, match=r"cannot write \.webm: it has none of libvpx-vp9, libvpx"):
         containers.picture_options(".webm", None)
+
+
+@pytest.mark.parametrize(
+    ("option", "why"), [("--fps", "abc is no rate"), ("--start", "abc is no number of seconds")]
+)
+def test_what_is_no_number_is_said_in_words(
+    animegan: Run, clip: Path, tmp_path: Path, option: str, why: str
+) -> None:
+    done = animegan("video", clip, tmp_path / "out.mp4", option, "abc")
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"{why}\n")

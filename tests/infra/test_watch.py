@@ -148,6 +148,37 @@ def test_photos_that_differ_in_their_ending_alone_keep_their_pictures_apart(fold
     assert (folder / "a.png.anime.png").read_bytes() == png
 
 
+def test_a_picture_is_never_replaced_by_that_of_another_photo_even_one_whose_photo_has_gone(folder: Path) -> None:
+    gif, png, wait = b"GIF89a", b"\x89PNG\r\n\x1a\n", [nothing] * 4
+    done = Desk(folder).outcomes(
+        put(folder / "a.gif", gif),
+        *wait,
+        (folder / "a.gif").unlink,
+        put(folder / "a.png", png),
+        *wait,
+        put(folder / "a.gif", gif + b"2"),
+        *wait,
+        put(folder / "a.png", png + b"2"),
+    )
+    assert told(done) == [(name, "converted") for name in ("a.gif", "a.png", "a.gif", "a.png")]
+    assert (folder / "a.anime.png").read_bytes() == gif + b"2"
+    assert (folder / "a.png.anime.png").read_bytes() == png + b"2"
+
+
+def test_photos_of_one_name_in_two_watched_folders_keep_their_pictures_apart(folder: Path, tmp_path: Path) -> None:
+    (other := tmp_path / "in2").mkdir()
+    desk, wait = Desk(folder, tmp_path / "out"), [nothing] * 4
+    desk.watch = Watch([folder, other], tmp_path / "out", desk.said.append, desk.clock)
+    one, two, three = (picture("png", width, 40) for width in (50, 60, 70))
+    desk.outcomes(
+        put(folder / "a.png", one), *wait, put(other / "a.png", two), *wait, put(folder / "a.png", three)
+    )
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == {
+        "a.png": three,
+        "a.png.png": two,
+    }
+
+
 def test_a_folder_that_goes_and_comes_back_is_said_once_each(folder: Path) -> None:
     put(folder / "a.jpg")()
     desk = Desk(folder)
