@@ -18,7 +18,7 @@ ORDER = [
     ["storage"],
     ["deliveries", "jobs"],
     ["envelopes"],
-    ["exif", "headers"],
+    ["exif", "headers", "resampling"],
     ["probe", "raw"],
     ["jpeg", "bmp"],
     ["decoders"],

@@ -18,9 +18,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from skimage.metrics import structural_similarity
 
 from handler import decoders, heif, image, jpeg
 from handler.errors import CorruptImage, InvalidParameter, TooManyPixels, UnsupportedFormat
+from handler.headers import Header
 from handler.image import check
 from tests.pictures import (
     asymmetric,
@@ -142,17 +144,38 @@ def test_a_reduced_jpeg_keeps_the_colours_of_the_whole(mode: str, scale: int) ->
     smooth = cv2.GaussianBlur(noise(640, 320), (0, 0), 6)
     data = encoded(Image.fromarray(cv2.convertScaleAbs(smooth, alpha=4, beta=-384)).convert(mode), "JPEG")
     whole = cv2.resize(decoded(data).rgb, (640 // scale, 320 // scale), interpolation=cv2.INTER_AREA)
-    reduced = decoded(data, wanted_side=640 // scale).rgb
+    reduced = decoded(data, wanted_side=640 // scale // 2).rgb
     assert reduced.shape == whole.shape
     assert cv2.PSNR(reduced, whole) > 38
 
 
 @pytest.mark.parametrize(
     ("longest", "wanted", "scale"),
-    [(8192, 1024, 8), (8191, 1024, 4), (2048, 1024, 2), (2047, 1024, 1), (10, 1024, 1), (7, 1, 4)],
+    [
+        *((15_360, 1024, 8), (15_359, 1024, 4), (8192, 512, 8), (6000, 512, 4), (4032, 512, 4), (4032, 1024, 2)),
+        *((3840, 1024, 2), (3839, 1024, 1), (1920, 512, 2), (1919, 512, 1), (10, 1024, 1), (15, 1, 4)),
+    ],
 )
-def test_a_jpeg_is_reduced_as_far_as_it_stays_large_enough(longest: int, wanted: int, scale: int) -> None:
+def test_a_jpeg_is_reduced_as_far_as_leaves_enough_pixels(longest: int, wanted: int, scale: int) -> None:
     assert jpeg.reduction(longest, wanted) == scale
+
+
+@pytest.mark.parametrize("wanted", [256, 300, 320])
+def test_a_picture_of_a_reduced_jpeg_is_as_sharp_as_one_of_the_whole(wanted: int) -> None:
+    fine = noise(1226, 818).astype(np.float32)  # no multiple of eight, and detail that half the size still has
+    pixels = cv2.normalize(cv2.GaussianBlur(fine, (0, 0), 1.5), None, 0, 255, cv2.NORM_MINMAX, cv2.CV_8U)
+    data = encoded(np.asarray(pixels, np.uint8), "JPEG", quality=90, subsampling=2)
+    size = (wanted, round(818 * wanted / 1226))
+    reduced = decoded(data, wanted)
+    assert reduced.size == (613, 409)
+    small, whole = (image.resize(photo, size).rgb for photo in (reduced, decoded(data)))
+    assert structural_similarity(small, whole, channel_axis=2) > 0.99
+
+
+def test_a_jpeg_whose_decoder_sees_another_size_than_was_checked_is_refused() -> None:
+    data = encoded(asymmetric(96, 64), "JPEG")
+    with pytest.raises(CorruptImage, match="two sizes"):
+        decoders.decode(data, Header("jpeg", 48, 32), 48)
 
 
 @pytest.mark.parametrize("options", [{"lossless": True}, {"lossless": False, "quality": 90}])

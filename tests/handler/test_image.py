@@ -113,10 +113,14 @@ def test_the_long_side_is_the_one_wanted_and_the_aspect_stays(width: int, height
     assert abs(h / wanted - height / max(width, height)) <= 0.5 / wanted or h == 1
 
 
-def test_shrinking_by_two_is_the_mean_of_four_pixels() -> None:
-    pixels = noise(8, 6)
-    mean = pixels.reshape(3, 2, 4, 2, 3).mean(axis=(1, 3))
-    assert np.abs(image.resize(photo_of(pixels), (4, 3)).rgb - mean).max() <= 0.5
+@pytest.mark.parametrize("size", [(50, 37), (48, 35), (99, 73), (1, 1), (7, 74)])
+def test_shrinking_is_what_pillow_makes_by_its_bicubic_filter(size: tuple[int, int]) -> None:
+    rgb, opacity = noise(100, 74), noise(100, 74, 1)[:, :, 0]
+    shrunk = image.resize(photo_of(rgb, opacity), size)
+    bicubic = Image.Resampling.BICUBIC
+    assert shrunk.alpha is not None
+    assert difference(shrunk.rgb, np.asarray(Image.fromarray(rgb).resize(size, bicubic))) <= 1
+    assert difference(shrunk.alpha, np.asarray(Image.fromarray(opacity).resize(size, bicubic))) <= 1
 
 
 def test_the_same_size_is_the_same_picture() -> None:
@@ -248,6 +252,16 @@ def test_quality_changes_the_size(format: image.OutputFormat) -> None:
 
 def test_png_knows_no_quality() -> None:
     assert image.encode(asymmetric(), None, "png", 1) == image.encode(asymmetric(), None, "png", 100)
+
+
+def test_a_png_of_a_picture_is_no_larger_than_pillow_makes_it_by_five_per_cent() -> None:
+    shaded = cv2.GaussianBlur(noise(256, 256).astype(np.float32), (0, 0), 4)
+    pixels = np.asarray(cv2.normalize(shaded, None, 0, 255, cv2.NORM_MINMAX, cv2.CV_8U), np.uint8)
+    assert len(image.encode(pixels, None, "png", 92)) < 1.05 * len(encoded(pixels, "PNG"))
+
+
+def test_a_png_of_one_colour_has_few_bytes() -> None:
+    assert len(image.encode(np.full((512, 512, 3), 200, np.uint8), None, "png", 92)) < 4096
 
 
 def test_beside_puts_the_photo_left_and_the_picture_right() -> None:
