@@ -46,8 +46,7 @@ def engine(args: Namespace) -> int:
 
     from handler import cpu
     from infra.bench import engine as comparison
-    from infra.bench import engine_report, engines, outside
-    from infra.bench.made_up import jpeg
+    from infra.bench import engine_report, engines, ladder, outside
 
     names = [
         name
@@ -65,7 +64,8 @@ def engine(args: Namespace) -> int:
         engines.prepare(inputs, comparison.CHECKPOINT, args.size, bool({*names} & engines.NEEDS.keys()))
         np.save(inputs / "photos.npy", comparison.photos(args.photos or [PHOTO], args.size))
         measured = comparison.compare(names, inputs, threads, args.rounds, args.times)
-    surrounding = outside.compare(jpeg(3488, 3488), args.size, args.rounds * args.times)
+        photos = ladder.photos(args.photos or [PHOTO])
+        surrounding = outside.compare(inputs, photos, args.size, threads, args.rounds * args.times)
     found = engine_report.Engines(machine.described(), args.size, threads, measured, surrounding)
     if args.plot:
         found.plot(args.plot)

@@ -9,6 +9,7 @@ from statistics import median
 from infra.bench.engine import LIMITS, Measured
 from infra.bench.engines import REFERENCE
 from infra.bench.outside import Outside
+from infra.bench.outside_report import as_text
 from infra.bench.table import markdown, pairs, spread
 from infra.errors import NotInstalled
 
@@ -21,10 +22,11 @@ class Engines:
     size: int
     threads: int
     measured: dict[str, Measured]
-    outside: Outside
+    outside: list[Outside]
 
     def as_text(self) -> str:
-        return "\n\n".join([pairs(self._facts()), self._table(), self._targets(), self._outside()])
+        around = as_text(self.outside, self.size)
+        return "\n\n".join([pairs(self._facts()), self._table(), self._targets(), around])
 
     def times(self, fast: str, slow: str) -> float:
         """How many times faster the one is than the other, by their medians."""
@@ -78,14 +80,6 @@ class Engines:
             if name in self.measured
         ]
         return "\n".join(lines)
-
-    def _outside(self) -> str:
-        ours, pil = (spread(times, 1) for times in (self.outside.ours, self.outside.pil))
-        share = median(self.outside.ours) / (10 * median(self.measured["animegan float32"].latency))
-        return (
-            f"outside inference, a 12-megapixel JPEG to {self.size} pixels: {ours} ms, through PIL {pil} ms: "
-            f"{self.outside.ratio():.1f} times less, {share:.1f} % of the float32 inference"
-        )
 
     def plot(self, path: Path) -> None:
         """Bars of the medians. Raises NotInstalled, OSError."""
