@@ -21,6 +21,7 @@ Kernel = Literal["native", "torch"]
 CPUINFO = Path("/proc/cpuinfo")
 
 _loading = threading.Lock()
+_digests: dict[str, str] = {}  # of libraries as they were loaded: their files may have been replaced since
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,19 @@ class Native:
         with _loading:
             first = next((path for path in torch.ops.loaded_libraries if Path(path).name == name), None)
             try:
-                if hashlib.sha256(Path(first or folder / name).read_bytes()).hexdigest() != digest:
+                here = _digests.get(first or "") or _sha256(Path(first or folder / name))
+                if here != digest:
                     return False
                 if first is None:
                     torch.ops.load_library(folder / name)  # type: ignore[no-untyped-call]
+                _digests[first or str((folder / name).resolve())] = here
             except OSError:
                 return False
         return True
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @cache

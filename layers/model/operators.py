@@ -11,6 +11,8 @@ AVX512 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 NEEDS = {"float32": AVX512, "bfloat16": (*AVX512, "avx512_bf16")}
 CPUINFO = Path("/proc/cpuinfo")
 
+_digests: dict[str, str] = {}  # of libraries as they were loaded: their files may have been replaced since
+
 
 def library() -> Path | None:
     """Where it is, or None: not built, or for another processor."""
@@ -32,8 +34,11 @@ def loaded(path: Path) -> bool:
 
     first = next((each for each in torch.ops.loaded_libraries if Path(each).name == path.name), None)
     try:
+        digest = sha256(path)
         if first is None:
             torch.ops.load_library(path)  # type: ignore[no-untyped-call]
-        return first is None or sha256(Path(first)) == sha256(path)
+            first = str(path.resolve())
+            _digests[first] = digest
+        return (_digests.get(first) or sha256(Path(first))) == digest
     except OSError:
         return False

@@ -26,8 +26,12 @@ struct alignas(64) TileShapes {
     uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
+// Not on a stack: by what GCC is told, loading a configuration reads its first eight bytes, so others need not be there.
+static constexpr TileShapes TILE_SHAPES;
+
 // 32 pixels times 32 columns: pixel r is the lines chunk[i] + 32 r. Sums go to out, (32, 32).
 static void product_of_tiles(const Half* const* chunk, int chunks, const Half* weights, float* out) {
+    asm volatile("" ::: "memory");  // GCC is not told that tiles are loaded from memory: what was stored must be there
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
@@ -72,8 +76,7 @@ static void halves(const Input<Half>& in, int kernel, int stride, const float* w
         };
         gather(in, top * stride - pad, left * stride - pad, (rows - 1) * stride + kernel, (cols - 1) * stride + kernel,
                at, group, aside);
-        const TileShapes shapes;
-        _tile_loadconfig(&shapes);
+        _tile_loadconfig(&TILE_SHAPES);
         for (int o = 0; o < n; o += PANEL)
             for (int r = 0; r < rows; r++) {
                 const Half* chunk[MOST_LINES];

@@ -20,16 +20,18 @@ static Layer conv_operator(Tensor x, Tensor norm, Tensor weight, Tensor gamma, T
                            int64_t kernel, int64_t stride, int64_t height, int64_t width, bool align_corners) {
     return typed(x, [&](auto type) -> Layer {
         using T = decltype(type);
-        Input<T> in = input<T>(x, norm);
+        Input<T> in = input<T>(x, norm, COLOURS);
+        STD_TORCH_CHECK(can_become(in, height, width) && height >= stride && width >= stride,
+                        "animegan: no picture of these sizes");
         in.height = int(height), in.width = int(width), in.align_corners = align_corners;
         const int64_t n = gamma.numel();
-        STD_TORCH_CHECK(height >= stride && width >= stride, "animegan: no picture of these sizes");
         STD_TORCH_CHECK(n > 0 && n % PANEL == 0, "animegan: ", n, " channels are no multiple of ", PANEL);
-        Tensor y = empty(x, height / stride, width / stride, n), through = torch::stable::new_empty(gamma, {3, n});
+        Tensor through = torch::stable::new_empty(gamma, {3, n});
         const Norm to{floats(gamma, n, "gamma"), floats(beta, n, "beta"), eps, float(slope), data<float>(through)};
         const float* weights = floats(weight, kernel * kernel * in.c * n, "weight");
         const Convolution<T> convolve{in, int(kernel), int(stride), int(n), weights, to};
         STD_TORCH_CHECK(convolve.known(), "animegan: no convolution ", kernel, "×", kernel, " of stride ", stride);
+        Tensor y = empty(x, height / stride, width / stride, n);
         convolve(y);
         return {y, through};
     });

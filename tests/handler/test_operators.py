@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ import torch
 from handler import operators
 from handler.errors import StyleError
 from handler.generator import FrozenGenerator, Manifest, Styles
+from tests.conftest import ROOT
 from tests.factories import photo
 
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.*is deprecated:DeprecationWarning")
@@ -114,6 +118,27 @@ def test_a_style_frozen_with_other_operators_than_are_loaded_runs_on_torch(
     other.write_bytes(b"of another build")
     monkeypatch.setattr(torch.ops, "loaded_libraries", {str(other)})
     assert Styles(styles, "float32")["cel"].kernel == "torch"
+
+
+def test_a_library_counts_as_it_was_loaded_whatever_lies_in_its_place_by_now(styles: Path) -> None:
+    """As when one style is frozen anew, with newer operators, while a server runs on the older ones."""
+    shutil.copytree(styles / "cel", styles / "other")
+    script = f"""
+from pathlib import Path
+from handler.generator import Manifest, Styles
+from handler.operators import Native
+folder = Path({str(styles)!r})
+known = Styles(folder, "float32")
+assert known["cel"].kernel == "native"
+library = folder / "cel/libanimegan.so"
+library.with_suffix(".new").write_bytes(b"newer")
+library.with_suffix(".new").replace(library)
+assert known["other"].kernel == "native", "the same operators"
+newer = Native({{}}, ("libanimegan.so", {hashlib.sha256(b"newer").hexdigest()!r}), {{}})
+assert not newer.loaded(folder / "other"), "the file in its place is not what runs"
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_changed_module_is_damage_as_for_any_other(styles: Path) -> None:

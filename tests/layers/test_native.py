@@ -268,6 +268,9 @@ def test_conversions_at_once_do_not_meet() -> None:
     assert all(torch.equal(together[i], alone[i]) for i in range(4))
 
 
+PHOTO = {"x": torch.zeros(1, 8, 8, 3), "kernel": 7, "weight": torch.zeros(49 * 3 * 32)}
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -280,6 +283,11 @@ def test_conversions_at_once_do_not_meet() -> None:
         ({"gamma": torch.zeros(33), "beta": torch.zeros(33)}, "no multiple of 32"),
         ({"kernel": 5, "weight": torch.zeros(25 * 32 * 32)}, "no convolution 5×5"),
         ({"height": 0}, "no picture of these sizes"),
+        ({"height": 7}, "no picture of these sizes"),  # only larger: the memory that it is resized in is as large
+        ({"height": 2**32 + 8}, "no picture of these sizes"),  # 8, in an int
+        ({"stride": 0}, "no convolution 3×3 of stride 0"),
+        ({**PHOTO, "height": 16}, "no picture of these sizes"),
+        ({**PHOTO, "norm": torch.zeros(9)}, "no picture of these sizes"),
     ],
 )
 def test_what_does_not_fit_is_named_instead_of_read_past_its_end(change: dict[str, object], said: str) -> None:
@@ -293,3 +301,13 @@ def test_what_does_not_fit_is_named_instead_of_read_past_its_end(change: dict[st
     }
     with pytest.raises(RuntimeError, match=said):
         torch.ops.animegan.conv(**{**arguments, **change})
+
+
+def test_only_the_first_layer_takes_what_fills_no_line() -> None:
+    photo, none = torch.zeros(1, 5, 5, 3), torch.empty(0)
+    with pytest.raises(RuntimeError, match="no picture of these sizes"):
+        torch.ops.animegan.add(photo, none, photo, none)
+    with pytest.raises(RuntimeError, match="no picture of these sizes"):
+        torch.ops.animegan.picture(photo, none, torch.zeros(9))
+    with pytest.raises(RuntimeError, match="no picture of these sizes"):
+        torch.ops.animegan.depthwise(photo, none, torch.zeros(27), *[torch.zeros(3)] * 3, EPS, 0.2)
