@@ -105,7 +105,7 @@ class Operators(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         photos = x.permute(0, 2, 3, 1).contiguous()
         pictures = [self._picture(photos[i : i + 1]) for i in range(x.size(0))]
-        return torch.cat(pictures).permute(0, 3, 1, 2)
+        return (pictures[0] if len(pictures) == 1 else torch.cat(pictures)).permute(0, 3, 1, 2)
 
     def _picture(self, x: Tensor) -> Tensor:
         y, norm, height, width = x, torch.empty(0), x.size(1), x.size(2)

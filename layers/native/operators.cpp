@@ -64,7 +64,7 @@ static Tensor add_operator(Tensor x, Tensor x_norm, Tensor y, Tensor y_norm) {
 static Tensor picture_operator(Tensor x, Tensor norm, Tensor weight) {
     return typed(x, [&](auto type) {
         const auto in = input<decltype(type)>(x, norm);
-        Tensor out = torch::stable::new_empty(weight, {1, in.h, in.w, COLOURS});
+        Tensor out = empty(weight, in.h, in.w, COLOURS);
         picture(in, floats(weight, COLOURS * in.c, "weight"), data<float>(out));
         return out;
     });
