@@ -16,8 +16,8 @@ from infra.errors import BadRequest
 SOAK_EPILOG = """\
 Verdicts: latency per pixel does not rise (Theil-Sen, 95 %) after the first 200; memory, threads and descriptors
 are no more than in the first 100, memory within 2 %. The first photo is the largest there can be. The exit code
-is 1 if one fails. Needs SciPy: pip install 'animegan-lambda[bench]'. The image preloads tcmalloc; for that here,
-LD_PRELOAD=…/libtcmalloc_minimal.so.4 animegan bench soak.
+is 1 if one fails. Needs SciPy: pip install 'animegan-lambda[bench]'. For the image's allocator here,
+LD_PRELOAD=…/libtcmalloc_minimal.so.4 TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES=4194304 animegan bench soak.
 """
 LOAD_EPILOG = """\
 Starts `animegan serve` in a process of its own, and lets clients ask for conversions of one photo, each anew as
