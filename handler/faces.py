@@ -6,7 +6,7 @@ Imported for the first conversion that asks for it, so that the others pay nothi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,7 @@ from handler.stages import milliseconds
 
 MOST = 8  # faces of one photo, the largest; what is beyond is a crowd, and time and memory have to be bounded
 LEAST_SIDE = 64  # pixels of a face's square: below, a face has some 30, and painted apart it looks pasted in
-BATCH_SHARE = 4  # faces that go through the generator together have so much less pixels than the picture
+BATCH_SHARE = 4  # faces that torch's kernels take together have so much less pixels than the picture
 HEADROOM = 1.3  # cutting, blending and encoding, over the inference alone
 
 NONE_FOUND = "No face was found; the picture was converted as a whole."
@@ -125,12 +125,17 @@ class Painter:
         before: Painted | None = self.faces.kept.get(key)
         squares = list(before.squares[: len(frames)] if before else ())
         missing = self._in_time(frames, len(squares), side)
-        most = max(rgb.shape[0] * rgb.shape[1] // (BATCH_SHARE * side**2), 1)
-        for first in range(0, len(missing), most):
-            squares += self._paint([cut(rgb, frame, side) for frame in missing[first : first + most]])
+        for batch in self._batches(missing, rgb.shape[0] * rgb.shape[1]):
+            squares += self._paint([cut(rgb, frame, side) for frame in batch])
         if missing:
             self.faces.kept.put(key, Painted(tuple(squares)))
         return squares, len(missing)
+
+    def _batches(self, frames: Sequence[Frame], pixels: int) -> Iterator[Sequence[Frame]]:
+        """All at once on native operators, which need memory for one; torch would need it for all."""
+        most = max(pixels // (BATCH_SHARE * self.generator.manifest.face_size**2), 1)
+        size = len(frames) if self.generator.kernel == "native" else most
+        return (frames[first : first + size] for first in range(0, len(frames), size or 1))
 
     def _in_time(self, frames: Sequence[Frame], known: int, side: int) -> Sequence[Frame]:
         missing = frames[known:]

@@ -34,6 +34,7 @@ from handler.faces import MOST, NONE_FOUND, TOO_SMALL, Faces, Painter
 from handler.generator import FrozenGenerator, Manifest, Styles
 from handler.lines import Caller
 from handler.metrics import LogLines
+from handler.operators import Kernel
 from handler.settings import Settings
 from handler.slots import Slots
 from tests import s3_events
@@ -70,9 +71,9 @@ class Told(Detector):
 class Same:
     """A generator that gives back what it is given, and remembers its shapes."""
 
-    def __init__(self, face_size: int = 64, seconds_per_pixel: float = 1e-6) -> None:
+    def __init__(self, face_size: int = 64, seconds_per_pixel: float = 1e-6, kernel: Kernel = "torch") -> None:
         self.manifest = SimpleNamespace(face_size=face_size, digest="same")
-        self.precision, self.seconds_per_pixel = "float32", seconds_per_pixel
+        self.precision, self.seconds_per_pixel, self.kernel = "float32", seconds_per_pixel, kernel
         self.shapes: list[tuple[int, ...]] = []
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -123,7 +124,16 @@ def test_of_a_crowd_the_largest_are_painted_and_the_rest_is_told() -> None:
     assert paint.said["largest_face"] == round(0.42 * 240)
 
 
-def test_faces_go_through_the_generator_together_but_with_at_most_a_share_of_the_picture_s_pixels() -> None:
+def test_on_native_operators_all_faces_are_one_batch() -> None:
+    generator = Same(kernel="native")
+    painter(Told(*[face(0.1 * n, 0.5) for n in range(1, 6)]), generator)(PHOTO, PHOTO)
+    assert generator.shapes == [(5, 3, 64, 64)]
+    none = Same(kernel="native")
+    painter(Told(), none)(PHOTO, PHOTO)
+    assert none.shapes == []
+
+
+def test_on_torchs_kernels_a_batch_has_at_most_a_share_of_the_picture_s_pixels() -> None:
     generator = Same()
     painter(Told(*[face(0.1 * n, 0.5) for n in range(1, 6)]), generator)(PHOTO, PHOTO)
     assert generator.shapes == [(4, 3, 64, 64), (1, 3, 64, 64)]  # 320·240 / 4 is 4.7 times 64²
