@@ -33,9 +33,13 @@ def new(adder: Adder, name: str, run: Command, help: str, json: str | None = Non
 
 def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
     def number(text: str) -> int:
-        value = int(text)
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
         if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{value} is not {least} or more, and at most {most}")
+            limit = "" if most == math.inf else f", and at most {most}"
+            raise argparse.ArgumentTypeError(f"{value} is not {least} or more{limit}")
         return value
 
     return number
