@@ -128,7 +128,12 @@ def test_where_motion_is_unwelcome_nothing_moves(visit: Any, server: str, photo:
     here = visit(server, reduced_motion="reduce")
     held: list[Any] = []
     here.page.route("**/convert", lambda route: held.append(route))
-    here.convert(photo, "busy")
+    with here.page.expect_request("**/convert"):  # while the photo is read, it is busy too
+        here.convert(photo, "busy")
+    for _ in range(1000):
+        if held:
+            break
+        here.page.wait_for_timeout(10)
     assert here.page.evaluate("document.getAnimations().length") == 0
     held[0].continue_()
     here.until("done")
