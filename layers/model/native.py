@@ -29,18 +29,8 @@ class Conv(nn.Module):
 
     def forward(self, x: Tensor, norm: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
         layer: tuple[Tensor, Tensor] = torch.ops.animegan.conv(
-            x,
-            norm,
-            self.weight,
-            self.gamma,
-            self.beta,
-            self.eps,
-            self.slope,
-            self.kernel,
-            self.stride,
-            height,
-            width,
-            self.align_corners,
+            x, norm, self.weight, self.gamma, self.beta, self.eps, self.slope, self.kernel, self.stride,
+            height, width, self.align_corners,
         )
         return layer
 

@@ -58,7 +58,7 @@ static inline Blocks& blocks() {
     return all;
 }
 
-// A thread's own, which grows to what it ever needed.
+// A thread's own for one kind of layer, which grows to what that ever needed.
 class Scratch {
   public:
     // Null: there is no memory.
