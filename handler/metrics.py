@@ -12,24 +12,33 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-import psutil
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
+from handler import counters
 from handler.stages import TIMED, Stages, Usage, milliseconds
 
 MIB = 1024 * 1024
 DIMENSIONS = ("FunctionName", "Style", "Source")
 DURATIONS = {name: f"{name.capitalize()}Duration" for name in TIMED}
 DURATIONS |= {"s3_get": "S3GetDuration", "s3_put": "S3PutDuration"}
-
-_process = psutil.Process()
+UNITS = {
+    **dict.fromkeys((*DURATIONS.values(), "Duration", "CpuTime", "InitDuration"), MetricUnit.Milliseconds),
+    **dict.fromkeys(("InputPixels", "ConversionErrors", "ColdStart", "ObjectsSkipped"), MetricUnit.Count),
+    **dict.fromkeys(("MemoryUsed", "MaxMemoryUsed"), MetricUnit.Megabytes),
+    "CpuUtilization": MetricUnit.Percent,
+}
 
 
 def environment() -> str:
     """This process among all that run the function: Lambda's log stream, else process id and start in hex."""
-    started = int(_process.create_time() * 1000)
-    return os.environ.get("AWS_LAMBDA_LOG_STREAM_NAME") or f"local-{_process.pid}-{started:x}"
+    return os.environ.get("AWS_LAMBDA_LOG_STREAM_NAME") or f"local-{os.getpid()}-{int(_started() * 1000):x}"
+
+
+def _started() -> float:
+    import psutil  # at Lambda's cold start nobody asks
+
+    return psutil.Process().create_time()
 
 
 def memory_size() -> int | None:
@@ -64,18 +73,14 @@ class LogLines:
         of S3 that is from its turn in the event until its picture is put.
         """
         total = stages.total()
-        metrics: dict[str, tuple[MetricUnit, float]] = {
-            DURATIONS[name]: (MetricUnit.Milliseconds, milliseconds(stages.used[name].wall))
-            for name in TIMED
-            if name in stages.used
-        }
-        metrics |= {
-            "Duration": (MetricUnit.Milliseconds, milliseconds(total.wall + stages.queued)),
-            "CpuTime": (MetricUnit.Milliseconds, milliseconds(total.cpu)),
-            "CpuUtilization": (MetricUnit.Percent, round(100 * total.cpu / (total.wall * self.vcpus), 1)),
-            "InputPixels": (MetricUnit.Count, pixels),
-            "ConversionErrors": (MetricUnit.Count, 0 if error is None else 1),
-            "ColdStart": (MetricUnit.Count, 1 if properties.get("cold_start") else 0),
+        metrics = {
+            **{DURATIONS[name]: milliseconds(stages.used[name].wall) for name in TIMED if name in stages.used},
+            "Duration": milliseconds(total.wall + stages.queued),
+            "CpuTime": milliseconds(total.cpu),
+            "CpuUtilization": round(100 * total.cpu / (total.wall * self.vcpus), 1),
+            "InputPixels": pixels,
+            "ConversionErrors": 0 if error is None else 1,
+            "ColdStart": 1 if properties.get("cold_start") else 0,
             **memory(),
         }
         self._write(
@@ -84,19 +89,19 @@ class LogLines:
 
     def init(self, style: str, duration: float, properties: Mapping[str, Any]) -> None:
         """The init phase; `duration` in seconds."""
-        metrics = {"InitDuration": (MetricUnit.Milliseconds, milliseconds(duration)), **memory()}
+        metrics = {"InitDuration": milliseconds(duration), **memory()}
         self._write("init", metrics, style, "init", {**properties, "threads": self.threads, "vcpus": self.vcpus})
 
     def skipped(self, source: str, properties: Mapping[str, Any]) -> None:
         """An S3 object, or a message about one, that needs no conversion; `properties` say why."""
-        self._write("skipped", {"ObjectsSkipped": (MetricUnit.Count, 1)}, "unknown", source, properties)
+        self._write("skipped", {"ObjectsSkipped": 1}, "unknown", source, properties)
 
     def _process(self, stages: Stages, total: Usage) -> dict[str, Any]:
         return {
             "stage_cpu": {name: round(used.cpu, 4) for name, used in stages.used.items() if name != "queue"},
             "threads": self.threads,
             "vcpus": self.vcpus,
-            "load_average": [round(load, 2) for load in os.getloadavg()],
+            "load_average": counters.load_average(),
             "steal_time": round(stages.stolen(), 3),
             "involuntary_switches": total.involuntary_switches,
             "major_faults": total.major_faults,
@@ -106,47 +111,44 @@ class LogLines:
     def _write(
         self,
         event: str,
-        metrics: Mapping[str, tuple[MetricUnit, float]],
+        metrics: Mapping[str, float],
         style: str,
         source: str,
         properties: Mapping[str, Any],
     ) -> None:
-        directives = _directives(self.namespace, tuple((name, unit) for name, (unit, _) in metrics.items()))
-        whose = {"environment": self.environment, "memory_size": self.memory_size}
         line = {
-            "_aws": {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": directives},
             **dict(zip(DIMENSIONS, (self.function_name, style, source), strict=True)),
             "event": event,
-            **whose,
+            "environment": self.environment,
+            "memory_size": self.memory_size,
             **properties,
-            **{name: [value] for name, (_, value) in metrics.items()},
+            **{name: [value] for name, value in metrics.items()},
         }
-        sys.stdout.write(json.dumps(line) + "\n")
+        directives, now = _directives(self.namespace, tuple(metrics)), int(time.time() * 1000)
+        aws = f'{{"Timestamp": {now}, "CloudWatchMetrics": {directives}}}'
+        sys.stdout.write(f'{{"_aws": {aws}, {json.dumps(line)[1:]}\n')
         sys.stdout.flush()
 
 
 @lru_cache(maxsize=256)
-def _directives(namespace: str, metrics: tuple[tuple[str, MetricUnit], ...]) -> list[Any]:
-    """`CloudWatchMetrics` of a line. Powertools makes it and checks units, names and their number; but once for
-    each set of metrics, as that is most of what a line costs (docs/performance.md).
+def _directives(namespace: str, metrics: tuple[str, ...]) -> str:
+    """`CloudWatchMetrics` of a line, in JSON. Powertools makes it and checks units, names and their number; but
+    once for each set of metrics, as that is most of what a line costs (docs/performance.md).
     """
     # No service: Powertools would add it as a fourth dimension, and each dimension multiplies the bill.
     emf = AmazonCloudWatchEMFProvider(
         metric_set={}, dimension_set={}, metadata_set={}, namespace=namespace, service=""
     )
     emf.service = ""
-    for name, unit in metrics:
-        emf.add_metric(name=name, unit=unit, value=0)
+    for name in metrics:
+        emf.add_metric(name=name, unit=UNITS[name], value=0)
     for dimension in DIMENSIONS:
         emf.add_dimension(name=dimension, value=dimension)
-    return list(emf.serialize_metric_set()["_aws"]["CloudWatchMetrics"])
+    return json.dumps(emf.serialize_metric_set()["_aws"]["CloudWatchMetrics"])
 
 
-def memory() -> dict[str, tuple[MetricUnit, float]]:
+def memory() -> dict[str, float]:
     """Resident memory now, and the most since the process began, in MiB."""
     # ru_maxrss is in kilobytes on Linux and in bytes on macOS (getrusage(2)).
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return {
-        "MemoryUsed": (MetricUnit.Megabytes, round(_process.memory_info().rss / MIB, 1)),
-        "MaxMemoryUsed": (MetricUnit.Megabytes, round(peak / MIB, 1)),
-    }
+    return {"MemoryUsed": round(counters.resident() / MIB, 1), "MaxMemoryUsed": round(peak / MIB, 1)}

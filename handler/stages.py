@@ -1,17 +1,18 @@
-"""The stage recorder: wall time, CPU time, page faults and lost turns of each step of a conversion.
+"""The stage recorder: wall and CPU time of each step of a conversion; page faults and lost turns of the whole.
 
-CPU time and page faults come from getrusage, which counts microseconds; psutil's process times come in
-clock ticks of 10 ms, longer than most stages. Steal time comes from psutil.
+CPU time is the kernel's own count of this process, in nanoseconds. psutil's process times come in clock ticks of
+10 ms, longer than most stages.
 """
 
 from __future__ import annotations
 
 import resource
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 
-import psutil
+from handler import counters
 
 STAGES = ("decode", "preprocess", "inference", "postprocess", "encode")
 # With what applies only at times: the wait for a slot, faces, and a photo's way from S3 and its picture's back.
@@ -20,28 +21,20 @@ TIMED = ("queue", "s3_get", *STAGES[:-1], "face", *STAGES[-1:], "s3_put")
 
 @dataclass(slots=True)
 class Usage:
-    """What was used between two readings of this process. Seconds and counts."""
+    """What a conversion used of its process: seconds and counts."""
 
-    wall: float = 0.0
-    cpu: float = 0.0
-    minor_faults: int = 0
-    major_faults: int = 0
-    involuntary_switches: int = 0
+    wall: float
+    cpu: float
+    minor_faults: int
+    major_faults: int
+    involuntary_switches: int
 
     @classmethod
     def now(cls) -> Usage:
+        """Of the process up to here; `wall` has no meaning by itself."""
         used = resource.getrusage(resource.RUSAGE_SELF)
-        cpu = used.ru_utime + used.ru_stime
-        return cls(time.perf_counter(), cpu, used.ru_minflt, used.ru_majflt, used.ru_nivcsw)
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.wall + other.wall,
-            self.cpu + other.cpu,
-            self.minor_faults + other.minor_faults,
-            self.major_faults + other.major_faults,
-            self.involuntary_switches + other.involuntary_switches,
-        )
+        wall, cpu = time.perf_counter(), time.process_time()
+        return cls(wall, cpu, used.ru_minflt, used.ru_majflt, used.ru_nivcsw)
 
     def __sub__(self, other: Usage) -> Usage:
         return Usage(
@@ -53,39 +46,45 @@ class Usage:
         )
 
 
-@dataclass(slots=True)
 class Stage:
-    """One stage as a context manager; entering it again adds to what it has used."""
+    """What one stage has used, in seconds of the clock and of all CPUs together. Time within `with` is added."""
 
-    used: dict[str, Usage]
-    name: str
-    entered: Usage = field(default_factory=Usage)
+    __slots__ = ("cpu", "cpu_before", "wall", "wall_before")
+
+    def __init__(self, wall: float = 0.0) -> None:
+        self.wall, self.cpu = wall, 0.0
 
     def __enter__(self) -> None:
-        self.entered = Usage.now()
+        self.wall_before, self.cpu_before = time.perf_counter(), time.process_time()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        self.used[self.name] = self.used.get(self.name, Usage()) + (Usage.now() - self.entered)
+        self.wall += time.perf_counter() - self.wall_before
+        self.cpu += time.process_time() - self.cpu_before
 
 
 class Stages:
     """The recorder of one conversion: `with stages("decode"): …`. It starts when it is made."""
 
+    kind: Callable[[], Stage] = Stage
+
     def __init__(self, queued: float = 0.0) -> None:
         """`queued` is the time in seconds that the conversion waited for a slot."""
-        self.used: dict[str, Usage] = {"queue": Usage(wall=queued)} if queued else {}
+        self.used = {"queue": Stage(queued)} if queued else {}
+        self._stolen = counters.stolen()
         self._begun = Usage.now()
-        self._steal = _steal()
 
     def __call__(self, name: str) -> Stage:
-        return Stage(self.used, name)
+        if name not in self.used:
+            self.used[name] = self.kind()
+        return self.used[name]
 
     def timings(self) -> dict[str, float]:
         """Milliseconds per stage in the order of the pipeline, `total` last; as in Server-Timing."""
+        total = time.perf_counter() - self._begun.wall + self.queued
         spent = {name: milliseconds(self.used[name].wall) for name in TIMED if name in self.used}
-        return {**spent, "total": milliseconds(self.total().wall + self.queued)}
+        return {**spent, "total": milliseconds(total)}
 
     def total(self) -> Usage:
         """Everything used since the start, stages or not; the wait in the queue is not in it."""
@@ -97,13 +96,9 @@ class Stages:
 
     def stolen(self) -> float:
         """Seconds that the hypervisor gave to others meanwhile, over all CPUs."""
-        return _steal() - self._steal
+        return counters.stolen() - self._stolen
 
 
 def milliseconds(seconds: float) -> float:
     """Rounded to 10 µs, the least that means anything here."""
     return round(seconds * 1000, 2)
-
-
-def _steal() -> float:
-    return float(getattr(psutil.cpu_times(), "steal", 0.0))  # Linux only

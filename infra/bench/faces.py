@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     Picture = NDArray[np.uint8]
 
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """What one photo took; milliseconds, and pixels of the largest face's height."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 import io
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -20,7 +21,7 @@ from handler.convert import ConversionRequest
 from handler.converter import Converter
 from handler.lines import Caller, Line, logged
 from handler.metrics import LogLines
-from handler.stages import STAGES, Stages
+from handler.stages import STAGES, Stage, Stages
 
 ALONE = 500  # times that the loop runs
 CALLER = {"request_id": "00000000-0000-4000-8000-000000000000"}
@@ -53,39 +54,53 @@ class Overhead:
         return median(found), found[first], found[-1 - first]
 
 
+@dataclass(slots=True)
 class Stopwatch:
-    """Time spent within its blocks, which may not overlap."""
+    """What was timed so far, in seconds."""
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        begun = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds += time.perf_counter() - begun
+    seconds: float = 0.0
 
 
-class Weighed(Stages):
-    """A recorder that is timed itself; what the stopwatch costs counts against it."""
+class WeighedStage(Stage):
+    """A stage whose entering and leaving are timed."""
+
+    __slots__ = ("_watch",)
 
     def __init__(self, watch: Stopwatch) -> None:
         self._watch = watch
-        with watch():
-            super().__init__()
+        Stage.__init__(self)
 
-    @contextmanager
-    def __call__(self, name: str) -> Iterator[None]:  # type: ignore[override]
-        with self._watch():
-            stage = super().__call__(name)
-            stage.__enter__()
-        try:
-            yield
-        finally:
-            with self._watch():
-                stage.__exit__(None, None, None)
+    def __enter__(self) -> None:
+        begun = time.perf_counter()
+        Stage.__enter__(self)
+        self._watch.seconds += time.perf_counter() - begun
+
+    def __exit__(self, *raised: Any) -> None:
+        begun = time.perf_counter()
+        Stage.__exit__(self, *raised)
+        self._watch.seconds += time.perf_counter() - begun
+
+
+class Weighed(Stages):
+    """A recorder that is timed itself."""
+
+    def __init__(self, watch: Stopwatch) -> None:
+        begun = time.perf_counter()
+        self._watch, self.kind = watch, partial(WeighedStage, watch)
+        Stages.__init__(self)
+        watch.seconds += time.perf_counter() - begun
+
+    def __call__(self, name: str) -> Stage:
+        begun = time.perf_counter()
+        stage = Stages.__call__(self, name)
+        self._watch.seconds += time.perf_counter() - begun
+        return stage
+
+    def timings(self) -> dict[str, float]:
+        begun = time.perf_counter()
+        found = Stages.timings(self)
+        self._watch.seconds += time.perf_counter() - begun
+        return found
 
 
 @dataclass(frozen=True)
@@ -95,8 +110,9 @@ class WeighedLines(LogLines):
     watch: Stopwatch = field(default_factory=Stopwatch)
 
     def conversion(self, *said: Any) -> None:
-        with self.watch():
-            super().conversion(*said)
+        begun = time.perf_counter()
+        LogLines.conversion(self, *said)
+        self.watch.seconds += time.perf_counter() - begun
 
 
 class Nothing(Stages):

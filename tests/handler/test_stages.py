@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import resource
 import time
 
 import pytest
@@ -67,16 +68,22 @@ def test_without_a_wait_there_is_no_queue_in_the_timings() -> None:
 
 def test_page_faults_of_new_memory_are_counted() -> None:
     stages = Stages()
-    with stages("decode"), mmap.mmap(-1, 16 * 2**20) as fresh:  # malloc may hand out what it has already
+    with mmap.mmap(-1, 16 * 2**20) as fresh:  # malloc may hand out what it has already
         fresh.write(bytes(len(fresh)))
-    assert stages.used["decode"].minor_faults > 0
-    assert stages.total().minor_faults >= stages.used["decode"].minor_faults
+    assert stages.total().minor_faults > 0
 
 
-def test_usage_is_added_and_subtracted_field_by_field() -> None:
+def test_usage_is_subtracted_field_by_field() -> None:
     a, b = Usage(1.5, 1.0, 10, 2, 3), Usage(0.5, 0.25, 4, 1, 1)
-    assert a + b == Usage(2.0, 1.25, 14, 3, 4)
     assert a - b == Usage(1.0, 0.75, 6, 1, 2)
+
+
+def test_the_kernel_s_two_counts_of_cpu_time_agree() -> None:
+    before, stages = resource.getrusage(resource.RUSAGE_SELF), Stages()
+    busy(0.1)
+    used, after = stages.total().cpu, resource.getrusage(resource.RUSAGE_SELF)
+    counted = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert used == pytest.approx(counted, abs=0.02)
 
 
 def test_steal_time_never_runs_backwards() -> None:

@@ -66,9 +66,7 @@ def test_frames_at_any_times_become_a_constant_rate(times: tuple[float, ...], sh
     assert "".join(str(int(frame[0, 0, 0])) for frame in constant(frames(), Fraction(10))) == shown
 
 
-def test_without_ffmpeg_the_command_says_that_sound_is_lost(
-    animegan: Run, clip: Path, tmp_path: Path
-) -> None:
+def test_without_ffmpeg_the_command_says_that_sound_is_lost(animegan: Run, clip: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.mp4"
     done = animegan("video", clip, out, "--json", "--crf", 20, env={"PATH": str(tmp_path)})
     assert done.returncode == 0, done.stderr
