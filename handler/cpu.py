@@ -14,6 +14,7 @@ Precision = Literal["float32", "bfloat16"]
 
 MB_PER_VCPU = 1769  # Lambda's documentation: at 1,769 MB a function has the equivalent of one vCPU
 CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+CPUINFO = Path("/proc/cpuinfo")
 
 
 def vcpus(cgroup_quota: Path = CGROUP_QUOTA) -> float:
@@ -49,3 +50,12 @@ def best_precision(setting: Literal["auto", "float32", "bfloat16"]) -> Precision
         return setting
     able = torch.cpu.get_capabilities()
     return "bfloat16" if able.get("amx_bf16") or able.get("avx512_bf16") else "float32"
+
+
+def processor(cpuinfo: Path = CPUINFO) -> str | None:
+    """The model as Linux has it; None where it says none (arm64, other systems). Clouds mix several."""
+    try:
+        lines = cpuinfo.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), None)

@@ -51,6 +51,7 @@ class Function:
             "version": __version__,
             "precision": generator.precision,
             "kernel": generator.kernel,
+            "processor": cpu.processor(),
             "cache_limit": self._converter.cache.most_bytes,
             "import_ms": milliseconds(imported - begun),
             "load_ms": milliseconds(generator.load_seconds),

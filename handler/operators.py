@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 import torch
 
-Kernel = Literal["native", "torch"]
+from handler.cpu import CPUINFO
 
-CPUINFO = Path("/proc/cpuinfo")
+Kernel = Literal["native", "torch"]
 
 _loading = threading.Lock()
 _digests: dict[str, str] = {}  # of libraries as they were loaded: their files may have been replaced since

@@ -79,7 +79,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """`causes` are ranked (verdict.py says how); `notes` are what is no cause, but worth knowing."""
+    """`causes` are ranked (verdict.py says how); `notes` are what is no cause, but worth knowing.
+
+    `unexplained` is by how much inference takes longer for the same work though no cause was found: 0.5 for half
+    as long again, 0 where it is not worth a word.
+    """
 
     cause: Cause
     causes: tuple[Finding, ...]
@@ -89,6 +93,7 @@ class Diagnosis:
     environments: int
     since: datetime | None
     until: datetime | None
+    unexplained: float = 0.0
     notes: tuple[str, ...] = ()
 
     @property
@@ -107,6 +112,7 @@ class Diagnosis:
             "since": _iso(self.since),
             "until": _iso(self.until),
             "causes": [_finding(one) for one in self.causes],
+            "unexplained": round(self.unexplained, 3),
             "notes": list(self.notes),
         }
 

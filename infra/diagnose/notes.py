@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import polars as pl
 
-from infra.diagnose.causes import Finding
 from infra.diagnose.log import BUSY, Log
+from infra.diagnose.rows import Rows, Split
 from infra.diagnose.rules.paging import slowdown
 
 FAILED = 0.05  # of the conversions, from which on failures are worth a word
 UNEXPLAINED = 0.25  # slower at the same work; machines in a cloud differ by as much from hour to hour
 
 
-def notes(log: Log, found: Sequence[Finding]) -> tuple[str, ...]:
-    return tuple(note for note in (_failed(log), None if found else _unexplained(log)) if note)
+def notes(log: Log, unexplained: Split | None) -> tuple[str, ...]:
+    return tuple(note for note in (_failed(log), unexplained and _slower(log, unexplained)) if note)
+
+
+def unexplained(log: Log) -> Split | None:
+    """Inference that needs more CPU time for the same work, and nothing in the log that would account for it."""
+    split = log.warm.split("pace")
+    if not split or not slowdown(split) >= UNEXPLAINED * split.before.mean("service"):
+        return None
+    return split
 
 
 def _failed(log: Log) -> str | None:
@@ -27,13 +33,19 @@ def _failed(log: Log) -> str | None:
     return f"{len(rows):,} of {len(log.conversions):,} conversions failed ({codes}); they are in no figure here"
 
 
-def _unexplained(log: Log) -> str | None:
-    """Inference that needs more CPU time for the same work, and nothing in the log that would account for it."""
-    split = log.warm.split("pace")
-    if not split or not slowdown(split) >= UNEXPLAINED * split.before.mean("service"):
-        return None
+def _slower(log: Log, split: Split) -> str:
     return (
         f"since {split.since:%Y-%m-%d %H:%M:%S} UTC inference takes {split.ratio('pace') - 1:.0%} longer per "
-        "megapixel, and the log does not say why: no thread waited, no work was added. The processor "
-        "itself is slower: another model, a lower clock, or a core and caches that are shared with somebody else"
+        "megapixel, and no thread waited, no work was added. The processor itself is slower: "
+        f"{_processors(log, split) or 'a lower clock, or a core and caches that are shared with somebody else'}"
     )
+
+
+def _processors(log: Log, split: Split) -> str | None:
+    """What most environments ran on before and since, where that is known and another."""
+    before, since = (_processor(log, part) for part in (split.before, split.during))
+    return f"{since}, which was {before} before" if before and since and before != since else None
+
+
+def _processor(log: Log, part: Rows) -> str | None:
+    return log.inits.where(pl.col("environment").is_in(list(part.environments))).usual("processor")

@@ -22,7 +22,11 @@ import polars as pl
 from infra.diagnose.rows import Rows
 
 STAGES = ("decode", "preprocess", "inference", "postprocess", "encode", "face")
-TEXTS = ("environment", "style", "precision", "input_format", "output_format", "cache", "error", "event")
+# fmt: off
+TEXTS = (
+    "environment", "style", "precision", "kernel", "processor", "input_format", "output_format", "cache", "error",
+    "event",
+)
 # fmt: off
 NUMBERS = (
     *STAGES, "duration", "queue", "s3_get", "s3_put", "decode_cpu", "inference_cpu", "init",
@@ -38,16 +42,21 @@ MOST = 1e12  # above any time, size or count that a conversion can have; what is
 def prepared(frame: pl.DataFrame) -> Rows:
     """A frame of infra.logs, or one that lacks columns; damaged values become null."""
     columns = (_at(), *_texts(frame), *_numbers(frame), *_flags(frame))
-    derived = frame.select(columns).drop_nulls("at").sort("at", maintain_order=True).with_columns(
-        environment=pl.col("environment").fill_null(UNNAMED),
-        queue=pl.col("queue").fill_null(0.0),
-        service=pl.sum_horizontal(pl.col(name).fill_null(0.0) for name in STAGES),
-        s3=pl.when(pl.any_horizontal(pl.col("s3_get", "s3_put").is_not_null())).then(
-            pl.sum_horizontal(pl.col("s3_get", "s3_put").fill_null(0.0))
-        ),
-        megapixels=_positive("output_pixels") / 1e6,
-        photo=_positive("input_pixels") / 1e6,
-        capacity=pl.min_horizontal("threads", "vcpus"),
+    derived = (
+        frame.select(columns)
+        .drop_nulls("at")
+        .sort("at", maintain_order=True)
+        .with_columns(
+            environment=pl.col("environment").fill_null(UNNAMED),
+            queue=pl.col("queue").fill_null(0.0),
+            service=pl.sum_horizontal(pl.col(name).fill_null(0.0) for name in STAGES),
+            s3=pl.when(pl.any_horizontal(pl.col("s3_get", "s3_put").is_not_null())).then(
+                pl.sum_horizontal(pl.col("s3_get", "s3_put").fill_null(0.0))
+            ),
+            megapixels=_positive("output_pixels") / 1e6,
+            photo=_positive("input_pixels") / 1e6,
+            capacity=pl.min_horizontal("threads", "vcpus"),
+        )
     )
     return Rows(derived.with_columns(*_rates(), _latency()))
 

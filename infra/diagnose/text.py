@@ -36,6 +36,10 @@ def _headline(diagnosis: Diagnosis) -> str:
         looked_at += f", {_time(diagnosis.since)} to {_time(diagnosis.until)} UTC"
     if diagnosis.cause is Cause.NOT_ENOUGH_DATA:
         return f"Not enough data: {looked_at}."
+    if diagnosis.unexplained:
+        return (
+            f"No cause found: inference takes {diagnosis.unexplained:.0%} longer for the same work ({looked_at})."
+        )
     if diagnosis.cause is Cause.NO_CHANGE:
         return f"No change: conversions did not get slower ({looked_at})."
     return f"{_capital(diagnosis.cause.words)}: {diagnosis.causes[0].what} ({looked_at})."

@@ -23,6 +23,8 @@ FROM: dict[str, tuple[str, pl.DataType]] = {
     "style": ("style", NAME),
     "source": ("source", NAME),
     "precision": ("precision", NAME),
+    "kernel": ("kernel", NAME),
+    "processor": ("processor", NAME),
     "version": ("version", NAME),
     **{
         name: (f"{name}.value", REAL)

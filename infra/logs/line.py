@@ -54,6 +54,8 @@ class Line(Struct, frozen=True, gc=False):
     source: Text = field(name="Source")
     environment: Text | None = None
     precision: Text | None = None
+    kernel: Text | None = None
+    processor: Text | None = None
     version: Text | None = None
     error: Text | None = None
     cache: Text | None = None
@@ -96,4 +98,3 @@ class Line(Struct, frozen=True, gc=False):
     import_ms: Amount | None = None
     load_ms: Amount | None = None
     warm_up_ms: Amount | None = None
-

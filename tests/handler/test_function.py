@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 import pytest
 
+from handler import cpu
 from handler.errors import StyleError, UnknownEvent
 from handler.function import Function
 from handler.settings import Settings
@@ -264,6 +265,7 @@ def test_the_entry_module_imports_nothing_that_an_invocation_does_not_need(froze
     assert "'warm': True" in answer
     init = json.loads(done.stdout)
     assert init["InitDuration"][0] >= init["import_ms"] > 0
+    assert init["processor"] == cpu.processor()
 
 
 @pytest.mark.parametrize(

@@ -216,3 +216,12 @@ def test_kernels_kept_by_a_process_are_bounded_unless_the_user_says_how(given: d
     program = "import os, handler; print(os.environ['ONEDNN_PRIMITIVE_CACHE_CAPACITY'])"
     done = subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
     assert done.strip() == kept
+
+
+def test_the_processor_is_what_linux_calls_it(tmp_path: Path) -> None:
+    (tmp_path / "x86").write_text(
+        "processor\t: 0\nmodel name\t: AMD EPYC 9R14\n\nprocessor\t: 1\nmodel name\t: other\n"
+    )
+    (tmp_path / "arm").write_text("processor\t: 0\nCPU implementer\t: 0x41\n")
+    said = [cpu.processor(tmp_path / name) for name in ("x86", "arm", "missing")]
+    assert said == ["AMD EPYC 9R14", None, None]

@@ -28,6 +28,7 @@ class Part:
     photo_side: int | None = None
     styles: tuple[str, ...] = ("cel",)
     precision: str = "bfloat16"
+    kernel: str | None = "native"
     formats: tuple[str, ...] = ("jpeg",)
     outputs: tuple[str, ...] = ("jpeg",)
     progressive: bool = False
@@ -109,6 +110,7 @@ def _conversion(part: Part, number: int, speed: float, random: np.random.Generat
         "source": "s3" if part.s3 else "server",
         "style": str(random.choice(part.styles)),
         "precision": None if hit else part.precision,
+        "kernel": None if hit else part.kernel,
         **spent,
         **s3,
         "queue": queue,

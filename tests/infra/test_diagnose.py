@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from infra.diagnose import Cause, Diagnosis, diagnose
+from infra.diagnose.text import as_text
 from tests.infra.diagnose_frames import Part, log
 
 MIXED = (128, 160, 192, 256, 320)
@@ -20,6 +21,7 @@ CHANGES = {
     "photos of one and a half times the side": (CALM, Part(sides=(288,)), Cause.LARGER_INPUTS),
     "mixed photos that grew": (Part(sides=(128, 160, 192)), Part(sides=(192, 256, 320)), Cause.LARGER_INPUTS),
     "float32 after bfloat16": (CALM, Part(environment="b", precision="float32", work=9800), Cause.SLOWER_STYLE),
+    "torch alone after native": (CALM, Part(environment="b", kernel="torch", work=9800), Cause.SLOWER_STYLE),
     "a style of twice the cost": (CALM, Part(styles=("heavy",), work=7400), Cause.SLOWER_STYLE),
     "a neighbour on one of two CPUs": (CALM, Part(stretch=2.0, switching=2000), Cause.CPU_CONTENTION),
     "a neighbour that never lets go": (CALM, Part(stretch=4.9), Cause.CPU_CONTENTION),
@@ -47,6 +49,7 @@ CLEAN = {
     "mixed sizes": (Part(sides=MIXED), Part(sides=MIXED)),
     "mixed all": tuple([Part(sides=MIXED, formats=FORMATS, outputs=FORMATS, styles=("a", "b"), s3=(20, 30))] * 2),
     "mixed hits": (Part(sides=MIXED, hits=0.4), Part(sides=MIXED, hits=0.4)),
+    "torch all along": (Part(kernel="torch", work=9800), Part(kernel="torch", work=9800)),
     "float32 all along": (Part(precision="float32", work=9800), Part(precision="float32", work=9800)),
     "a restart": (CALM, Part(environment="b")),
     "environments of other speeds": (CALM, Part(environment="b", work=4100), Part(environment="c", work=3400)),
@@ -61,6 +64,7 @@ CLEAN = {
     "two clients that take turns": (Part(queue=80), Part(queue=80)),
     "smaller photos": (Part(sides=(320,)), Part(sides=(160,))),
     "a neighbour that has gone": (Part(stretch=2.0, switching=2000), CALM),
+    "native after torch": (Part(kernel="torch", work=9800), Part(environment="b")),
     "bfloat16 after float32": (Part(precision="float32", work=9800), Part(environment="b")),
     "S3 that varies": (Part(s3=(40, 60), noise=0.4), Part(s3=(40, 60), noise=0.4)),
     "larger photos that take S3 longer in proportion": (
@@ -255,7 +259,17 @@ class TestNotes:
     def test_a_slower_processor_is_a_note_and_no_cause(self) -> None:
         found = diagnose(log(CALM, Part(work=5600)))
         assert found.cause is Cause.NO_CHANGE
-        assert "does not say why" in found.notes[0]
+        assert found.unexplained == pytest.approx(5600 / 3700 - 1, abs=0.05)
+        assert as_text(found).startswith("No cause found: inference takes 5")
+        assert "a lower clock, or a core and caches" in found.notes[0]
+
+    def test_the_processor_is_named_where_environments_have_another_one_since(self) -> None:
+        frame = log(CALM, Part(environment="b", work=5600))
+        named = pl.when(pl.col("event") == "init").then(
+            pl.col("environment").replace_strict({"a": "EPYC 9R14", "b": "Xeon 8259CL"})
+        )
+        [note] = diagnose(frame.with_columns(processor=named)).notes
+        assert note.endswith("The processor itself is slower: Xeon 8259CL, which was EPYC 9R14 before")
 
     def test_failures_are_counted_by_code(self) -> None:
         frame = log(Part(100))  # the init line, then the conversions

@@ -82,7 +82,8 @@ def test_json_is_one_object_of_stable_fields(contended: Path, capsys: pytest.Cap
     said = json.loads(out)
     assert err == ""
     assert list(said) == [
-        "cause", "conversions", "refused", "failed", "environments", "since", "until", "causes", "notes",
+        "cause", "conversions", "refused", "failed", "environments", "since", "until", "causes",
+        "unexplained", "notes",
     ]  # fmt: skip
     [found] = said["causes"]
     assert said["cause"] == found["cause"] == "cpu_contention"

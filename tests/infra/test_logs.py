@@ -148,6 +148,7 @@ def test_every_column_has_what_the_line_says(tmp_path: Path) -> None:
     expected = {
         **{"event": "conversion", "environment": "local-1-a"},
         **{"function": "animegan", "style": "cel", "source": "http-api", "precision": "bfloat16", "version": None},
+        **{"kernel": "native", "processor": None},
         **{"duration": 100, "queue": 7.5, "decode": 5, "preprocess": 1, "inference": 84, "postprocess": 0.5},
         **{"encode": 2, "face": 8.5, "s3_get": 9.5, "s3_put": 10.5, "cpu": 91, "decode_cpu": 5.6},
         **{"inference_cpu": 83.8, "utilisation": 50, "memory": 307.1, "max_memory": 309.9},

@@ -68,9 +68,7 @@ def cpu_contention(log: Log) -> Finding | None:
 
 def _signs(split: Split) -> bool:
     """Whether the log also shows who has the CPUs."""
-    more = {
-        name: split.during.mean(name) - split.before.mean(name) for name in ("switching", "stolen", "load")
-    }
+    more = {name: split.during.mean(name) - split.before.mean(name) for name in ("switching", "stolen", "load")}
     interrupted = more["switching"] >= SWITCHES[1] and not split.ratio("switching") < SWITCHES[0]
     return interrupted or more["stolen"] >= STOLEN or more["load"] >= LOADED
 
