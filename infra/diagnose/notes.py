@@ -9,6 +9,7 @@ from infra.diagnose.rows import Rows, Split
 from infra.diagnose.rules.paging import slowdown
 
 FAILED = 0.05  # of the conversions, from which on failures are worth a word
+COSTLIER = 1.15  # times the CPU time for the same work; where only the clock ran on, threads waited
 UNEXPLAINED = 0.25  # slower at the same work; machines in a cloud differ by as much from hour to hour
 
 
@@ -19,9 +20,9 @@ def notes(log: Log, unexplained: Split | None) -> tuple[str, ...]:
 def unexplained(log: Log) -> Split | None:
     """Inference that needs more CPU time for the same work, and nothing in the log that would account for it."""
     split = log.warm.split("pace")
-    if not split or not slowdown(split) >= UNEXPLAINED * split.before.mean("service"):
+    if not split or not split.ratio("work") >= COSTLIER:
         return None
-    return split
+    return split if slowdown(split) >= UNEXPLAINED * split.before.mean("service") else None
 
 
 def _failed(log: Log) -> str | None:

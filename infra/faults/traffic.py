@@ -44,13 +44,14 @@ class Traffic:
 
 def run(half: Half, fleet: Fleet, wishes: Sequence[Wish], random: Random, service_s: float | None) -> Traffic:
     """Ask for all of them. `service_s` is what one conversion takes, where that is known: a half whose questions
-    come on their own measures it first.
+    come on their own measures it first, and so does one that asks for more than can be served, without pauses, as
+    conversions are quicker one after the other.
 
     Raises BadRequest where an answer was lost.
     """
     seen, left = Traffic(service_s=service_s), iter(wishes)
-    if half.load and not service_s:
-        _in_turn(fleet, islice(left, MEASURED), seen, 1, pause=True)
+    if half.load > 1 or (half.load and not service_s):
+        _in_turn(fleet, islice(left, MEASURED), seen, 1, pause=half.load <= 1)
         seen.service_s = fmean(seen.seconds[1:]) if len(seen.seconds) > 1 else None
     if half.load and seen.service_s:
         _on_their_own(fleet, left, seen, half, random)

@@ -61,6 +61,10 @@ CLEAN = {
     ),
     "times that spread by a third": (Part(noise=0.3), Part(noise=0.3)),
     "a processor whose clock wanders": (Part(drift=0.1, sides=MIXED), Part(drift=0.1, sides=MIXED)),
+    "threads that were woken on one CPU": (
+        Part(sides=(112,), work=1500, stretch=1.25),
+        Part(sides=(112,), work=1500, stretch=1.75, switching=3500),
+    ),
     "two clients that take turns": (Part(queue=80), Part(queue=80)),
     "smaller photos": (Part(sides=(320,)), Part(sides=(160,))),
     "a neighbour that has gone": (Part(stretch=2.0, switching=2000), CALM),

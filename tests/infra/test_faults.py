@@ -261,7 +261,7 @@ def test_clients_in_turn_are_as_many_as_asked_for() -> None:
 
 def test_questions_on_their_own_wait_for_no_answer() -> None:
     fleet = Counting(0.2)
-    seen = run(Half(HALF.photos, load=20.0), fleet, service_s=0.02)  # one each millisecond
+    seen = run(Half(HALF.photos, load=1.0), fleet, service_s=0.001)
     assert len(seen.seconds) == 20
     assert fleet.most > 3
 
@@ -280,6 +280,15 @@ def test_what_can_be_served_is_measured_where_it_is_not_known() -> None:
     assert seen.service_s is not None
     assert seen.service_s >= 0.01
     assert len(seen.seconds) == 20
+
+
+def test_for_more_than_can_be_served_that_is_measured_anew_and_without_pauses() -> None:
+    fleet = Counting(0.01)
+    seen = run(Half(HALF.photos, load=2.0), fleet, service_s=5.0)
+    times = [at for _, at in fleet.asked[: traffic.MEASURED]]
+    assert seen.service_s is not None
+    assert 0.01 <= seen.service_s < 1.0
+    assert times[-1] - times[0] < 2 * 0.01 * traffic.MEASURED
 
 
 def test_refusals_are_counted_apart() -> None:

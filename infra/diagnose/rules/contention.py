@@ -15,6 +15,9 @@ from infra.diagnose.rules.threads import CROWDED, more_threads
 STRETCHED = 1.25  # times as long in the same CPU time, with another sign of competition
 BY_ITSELF = 1.5  # the same without one: whoever never gets a turn is not interrupted either
 SWITCHES = 3.0, 100.0  # times as many a second, and at least so many more; a quiet process has 20 to 100
+# Threads that the kernel wakes on one CPU share it until it moves one of them. On an idle machine that costs many
+# conversions some 5 ms, whatever their size, and looks like a neighbour's turns.
+LEAST_MS = 6.0
 STOLEN = 0.05  # more of the CPUs' time goes to other guests of the same machine
 LOADED = 1.0  # more processes want to run
 # Without a better time: a conversion on free CPUs has a stretch of 1.1 to 1.4, small pictures the most, and
@@ -43,7 +46,11 @@ def cpu_contention(log: Log) -> Finding | None:
     split = rows.split("stretch")
     if not split or split.ratio("stretch") < STRETCHED:
         return _all_along(log, rows)
-    if _other_reason(split) or not (_signs(split) or split.ratio("stretch") >= BY_ITSELF):
+    if (
+        standstill(split) < LEAST_MS
+        or _other_reason(split)
+        or not (_signs(split) or split.ratio("stretch") >= BY_ITSELF)
+    ):
         return None
     return finding(
         log,
