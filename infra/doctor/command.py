@@ -74,24 +74,26 @@ def patient(environment: Mapping[str, str], side: int | None) -> Patient:
 def _prepare(settings: Settings) -> None:
     """Freeze the built-in style if it never was, as every command does. What hinders that becomes a finding."""
     from infra import styles
+    from infra.text import explained, shown
 
     try:
         styles.prepare(settings.style, settings.styles_dir, progress.plain)
     except Exception as error:
-        progress.plain(f"animegan: {error}")
+        progress.plain(f"animegan: {shown(explained(error))[:300]}")
 
 
 def looks() -> Sequence[tuple[str, Look]]:
     """In the order in which they matter."""
-    from infra.doctor import function, memory, resources
+    from infra.doctor import function, memory, operators, resources, start
 
     return (
         ("settings", function.settings),
         ("style", function.style),
-        ("function", function.start),
+        ("function", start.start),
         ("frozen module", function.frozen),
         ("inference mode", function.inference_mode),
         ("precision", function.precision),
+        ("operators", operators.operators),
         ("threads", resources.threads),
         ("thread variables", resources.thread_variables),
         ("CPU", resources.cpu),

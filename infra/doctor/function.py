@@ -1,4 +1,4 @@
-"""Checks of the function itself: settings, style, frozen module, inference mode, precision, warm-up, log line."""
+"""Checks of the function once it has started: settings, style, modules, precision, warm-up, log line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from handler.errors import SettingsError
 from handler.settings import Settings
 from infra.doctor import emf
 from infra.doctor.checks import Finding, Patient, State
+from infra.doctor.operators import refreeze
 from infra.text import shown
-from layers.model.manifest import MANIFEST, sha256
+from layers.model.manifest import MANIFEST, SCHEMA_VERSION, sha256
 
 INIT_LIMIT_MS, INIT_NEAR_MS = 10_000, 8_000  # Lambda breaks init off at the first
 SLOW_FIRST, SLOW_FIRST_MS = 2.0, 100.0  # times the later ones, and by how much, before it is worth a word
@@ -31,18 +32,22 @@ def style(patient: Patient) -> Finding:
     """The manifest, and that each file is still what was frozen."""
     chosen = patient.configured()
     folder = chosen.styles_dir / chosen.style
-    again = f"freeze it again (animegan freeze, pull), or set STYLES_DIR, which is {shown(chosen.styles_dir)}"
+    again = refreeze(chosen.style, chosen.styles_dir)
     try:
         said = json.loads((folder / MANIFEST).read_bytes())
-        files = {name: (folder / module["file"], module["sha256"]) for name, module in said["modules"].items()}
+        if said["schema_version"] != SCHEMA_VERSION:
+            return Finding(State.FAIL, f"{shown(folder)} has a manifest of another version", again)
+        native = (said.get("native") or {"modules": {}})["modules"]
+        modules = [*said["modules"].values(), *native.values()]
+        files = {module["file"]: module["sha256"] for module in modules}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return Finding(State.FAIL, f"{shown(folder)} has no manifest to read ({type(error).__name__})", again)
-    changed = [shown(path) for path, digest in files.values() if _digest(path) != digest]
+    changed = [shown(folder / name) for name, digest in files.items() if _digest(folder / name) != digest]
     if changed:
-        return Finding(State.FAIL, f"SHA-256 differs from the manifest's: {', '.join(changed)}", again)
+        return Finding(State.FAIL, f"missing, or SHA-256 differs from the manifest's: {', '.join(changed)}", again)
     if (made := said.get("torch")) != (here := version("torch")):
-        return Finding(State.WARN, f"frozen by torch {made}, and torch {here} runs it", "freeze it again")
-    return Finding(State.OK, f"{chosen.style}: {' and '.join(files)} as the manifest has them, torch {here}")
+        return Finding(State.WARN, f"frozen by torch {made}, and torch {here} runs it", again)
+    return Finding(State.OK, f"{chosen.style}: {', '.join(files)} as the manifest has them, torch {here}")
 
 
 def _digest(path: Path) -> str:
@@ -50,20 +55,6 @@ def _digest(path: Path) -> str:
         return sha256(path)
     except OSError:
         return "missing"
-
-
-def start(patient: Patient) -> Finding:
-    trial = patient.trial
-    if why := trial.facts.get("refused"):
-        return Finding(State.FAIL, shown(why), "the function does not start before this is put right")
-    if "started" not in trial.facts:
-        return Finding(State.FAIL, f"{trial.ended()}: {trial.stderr or 'without a word'}", "put this right first")
-    if trial.code:
-        return Finding(State.FAIL, f"began, then {trial.ended()}: {trial.stderr}", "see memory and limits")
-    done = [*trial.facts["small"], *trial.facts["large"]]
-    if bad := [one["status"] for one in done if one["status"] != 200]:
-        return Finding(State.FAIL, f"conversions answered {bad}", "animegan convert --verbose PHOTO shows why")
-    return Finding(State.OK, f"starts and converts: {len(done)} photos")
 
 
 def frozen(patient: Patient) -> Finding:
@@ -124,7 +115,10 @@ def log_line(patient: Patient) -> Finding:
     lines = patient.lines()
     wrong = [f"{_event(text)} {fault}" for text in lines for fault in emf.faults(text)]
     if wrong:
-        return Finding(State.FAIL, shown("; ".join(wrong[:3])), "CloudWatch drops such metrics without a word")
+        unnamed = any("dimension FunctionName" in fault for fault in wrong)
+        change = "unset AWS_LAMBDA_FUNCTION_NAME" if unnamed else "report this"
+        why = f"{change}: CloudWatch drops such metrics without a word"
+        return Finding(State.FAIL, shown("; ".join(wrong[:3])), why)
     count = [_event(text) for text in lines].count("conversion")
     done = len(patient.fact("small")) + len(patient.fact("large"))
     if count != done:

@@ -7,6 +7,7 @@ from infra.doctor.checks import Finding, Patient, State, Unknown
 from infra.doctor.machine import MIB
 
 NEAR = 0.9  # of the memory
+LEAST_SIDE = 64
 DECODED_BYTES = 6  # a pixel: as decoded, and its copy turned upright or in sRGB
 
 
@@ -18,7 +19,8 @@ def memory(patient: Patient) -> Finding:
     limit, whose = machine.memory_limit(patient.environment)
     side, peak = largest["side"], largest["peak_mib"]
     measured = f"peak {peak:,.0f} MiB at {side}×{side}, {whose} {limit:,.0f} MiB"
-    return _against(peak, limit, measured, "give it more memory, or lower MAX_SIDE")
+    lower = "" if _started(patient) > NEAR * limit or side <= LEAST_SIDE else ", or lower MAX_SIDE"
+    return _against(peak, limit, measured, f"give it more memory{lower}")
 
 
 def limits(patient: Patient) -> Finding:
@@ -26,7 +28,7 @@ def limits(patient: Patient) -> Finding:
     chosen, small, (large,) = patient.configured(), patient.fact("small")[-1], patient.fact("large")
     if large["peak_mib"] is None:
         raise Unknown("this system does not tell a process's peak")
-    started = patient.fact("started")["peak_mib"]
+    started = _started(patient)
     decode = started + (chosen.max_input_pixels * DECODED_BYTES + 2 * chosen.max_input_bytes) / MIB
     inference = max(large["peak_mib"], _extrapolated(small, large, chosen.max_side**2))
     limit, whose = machine.memory_limit(patient.environment)
@@ -34,8 +36,15 @@ def limits(patient: Patient) -> Finding:
         f"about {decode:,.0f} MiB for MAX_INPUT_PIXELS={chosen.max_input_pixels:,}, "
         f"{inference:,.0f} for MAX_SIDE={chosen.max_side}; {whose} {limit:,.0f} MiB"
     )
-    larger = "MAX_SIDE" if inference > decode else "MAX_INPUT_PIXELS"
-    return _against(max(decode, inference), limit, measured, f"lower {larger}, or give it more memory")
+    over = [("MAX_SIDE", inference), ("MAX_INPUT_PIXELS", decode)]
+    lower = " and ".join(name for name, needed in over if needed > NEAR * limit)
+    change = f"lower {lower}, or give it more memory" if started <= NEAR * limit else "give it more memory"
+    return _against(max(decode, inference), limit, measured, change)
+
+
+def _started(patient: Patient) -> float:
+    """MiB before any photo: no limit on photos lowers it."""
+    return float(patient.fact("started")["peak_mib"])
 
 
 def _extrapolated(small: dict[str, float], large: dict[str, float], pixels: int) -> float:

@@ -71,8 +71,8 @@ def cpu(patient: Patient) -> Finding:
     measured = f"{used:.0f} % used by conversions, steal {share:.0%}, load {load}, {switches} turns lost"
     if share > STOLEN:
         return Finding(State.WARN, measured, "the hypervisor gives this CPU to others: take another machine")
-    if load > lines[0]["vcpus"] + 1:
-        return Finding(State.WARN, measured, "other processes use these CPUs: end them, or set NUM_THREADS lower")
+    if load > max(lines[0]["vcpus"], os.cpu_count() or 1) + 1:  # it is the whole machine's
+        return Finding(State.WARN, measured, "other processes use these CPUs: end them, or wait for them")
     return Finding(State.OK, measured)
 
 
@@ -106,7 +106,7 @@ def kernel_cache(patient: Patient) -> Finding:
 def opencv_limit(patient: Patient) -> Finding:
     name, ours = "OPENCV_IO_MAX_IMAGE_PIXELS", patient.configured().max_input_pixels
     said = patient.environment.get(name, str(ours))
-    if not said.isdecimal():
+    if not (said.isdecimal() and int(said) < 2**64):
         return Finding(State.FAIL, f"{name}={shown(said)} ends the process when OpenCV is loaded", f"unset {name}")
     if int(said) < ours:
         return Finding(State.FAIL, f"{name}={said}, MAX_INPUT_PIXELS={ours}: larger photos fail", f"unset {name}")

@@ -36,7 +36,8 @@ def main(side: int) -> int:
         tell(refused=f"{error}" if _is_ours(error) else f"{type(error).__name__}: {error}")
         return REFUSED
     tell(started={**_process(), "log": _taken(log)})
-    for name, look in (("frozen", _frozen), ("inference", _inference), ("threads", _threads)):
+    looks = ("frozen", _frozen), ("operators", _operators), ("inference", _inference), ("threads", _threads)
+    for name, look in looks:
         tell(**{name: look()})
     for name, pixels, times in (("small", min(SMALL, side // 2), 1 + LATER), ("large", side, 1)):
         tell(**{name: list(_conversions(function, log, pixels, times))})
@@ -73,6 +74,14 @@ def _frozen() -> dict[str, Any]:
     module = _generator()._module
     parameters = sum(1 for _ in (*module.parameters(), *module.buffers()))
     return {"parameters": parameters, "training": hasattr(module, "training"), "precision": _generator().precision}
+
+
+def _operators() -> dict[str, Any]:
+    from handler.settings import Settings
+    from infra.doctor.operators import seen
+
+    settings = Settings.from_environment()
+    return seen(_generator(), settings.styles_dir / settings.style)
 
 
 def _inference() -> dict[str, bool]:

@@ -29,7 +29,11 @@ class Trial:
         """How, in words."""
         if self.code < 0:
             name = signal.Signals(-self.code).name
-            hint = "; the kernel ends whoever takes too much memory" if name == "SIGKILL" else ""
+            hint = (
+                "; so does the kernel with too much memory taken, or CPU time over ulimit -t"
+                if name == "SIGKILL"
+                else ""
+            )
             return f"ended by {name}{hint}"
         return f"exit code {self.code}"
 

@@ -14,7 +14,7 @@ import pytest
 from handler.metrics import LogLines
 from handler.settings import Settings
 from handler.stages import TIMED, Stages
-from infra.doctor import emf, function, machine, memory, resources
+from infra.doctor import emf, function, machine, memory, resources, start
 from infra.doctor.checks import Check, Finding, Patient, State, examine
 from infra.doctor.command import as_text, looks
 from infra.doctor.trial_run import Trial, run
@@ -49,6 +49,15 @@ def well(lines: tuple[str, str]) -> Patient:
     facts = {
         "started": {"peak_mib": 300.0, "allocators": [TCMALLOC], "log": [init]},
         "frozen": {"parameters": 0, "training": False, "precision": "bfloat16"},
+        "operators": {
+            "kernel": "native",
+            "precision": "bfloat16",
+            "frozen": True,
+            "needs": ["avx512f"],
+            "lacking": [],
+            "library": ["/styles/cel/libanimegan.so", "ab" * 32],
+            "error": None,
+        },
         "inference": {"inference": True, "gradient": False, "finite": True},
         "threads": {"torch": 2, "opencv": 2, "vcpus": 1.5, "bfloat16": True},
         "small": [done(256, 400.0, ms) for ms in (60.0, 50.0, 50.0, 50.0, 50.0)],
@@ -152,6 +161,7 @@ def test_the_allocator_is_the_one_that_is_mapped_and_keeps_pages(
         (resources.kernel_cache, "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256", OK),
         (resources.opencv_limit, "OPENCV_IO_MAX_IMAGE_PIXELS", "many", FAIL),
         (resources.opencv_limit, "OPENCV_IO_MAX_IMAGE_PIXELS", "1000", FAIL),
+        (resources.opencv_limit, "OPENCV_IO_MAX_IMAGE_PIXELS", "99999999999999999999", FAIL),
         (resources.opencv_limit, "OPENCV_IO_MAX_IMAGE_PIXELS", "1099511627776", WARN),
         (resources.opencv_limit, "OPENCV_IO_MAX_IMAGE_PIXELS", "50000000", OK),
         (resources.tmp, "TMPDIR", "/proc", WARN),
@@ -174,6 +184,12 @@ def test_memory_is_what_was_measured_against_what_there_is(well: Patient, size: 
     assert memory.memory(in_environment(well, AWS_LAMBDA_FUNCTION_MEMORY_SIZE=size)).state is state
 
 
+def test_a_smaller_picture_is_no_advice_where_the_function_alone_is_too_large(well: Patient) -> None:
+    tiny = in_environment(well, AWS_LAMBDA_FUNCTION_MEMORY_SIZE="128")  # it begins with 300 MiB
+    assert memory.memory(tiny)[::2] == (FAIL, "give it more memory")
+    assert memory.limits(tiny)[::2] == (FAIL, "give it more memory")
+
+
 def test_limits_are_reckoned_from_two_sizes_and_from_what_decoding_takes(well: Patient) -> None:
     # 300 MiB more for 512² - 256² pixels, so 1,024² take 700 + 300 × (1024² - 512²) / (512² - 256²) = 1,900.
     found = memory.limits(well)
@@ -184,6 +200,8 @@ def test_limits_are_reckoned_from_two_sizes_and_from_what_decoding_takes(well: P
     assert memory.limits(small)[::2] == (FAIL, "lower MAX_SIDE, or give it more memory")
     many = replace(well, settings=Settings(max_input_pixels=1_000_000_000))
     assert memory.limits(many)[::2] == (FAIL, "lower MAX_INPUT_PIXELS, or give it more memory")
+    both = in_environment(well, AWS_LAMBDA_FUNCTION_MEMORY_SIZE="600")
+    assert memory.limits(both).change == "lower MAX_SIDE and MAX_INPUT_PIXELS, or give it more memory"
 
 
 @pytest.mark.parametrize(
@@ -276,7 +294,7 @@ def test_what_cannot_be_seen_is_skipped_and_a_defect_of_a_check_stops_no_other(w
         raise RuntimeError("two\nlines")
 
     nothing = Patient({}, None, Trial({"throttled": 0}, -9))
-    checks = examine(nothing, [("broken", broken), ("threads", resources.threads), ("start", function.start)])
+    checks = examine(nothing, [("broken", broken), ("threads", resources.threads), ("start", start.start)])
     assert [one.state for one in checks] == [FAIL, SKIPPED, FAIL]
     assert "two\\nlines" in checks[0].measured
     assert "SIGKILL" in checks[2].measured
@@ -370,3 +388,46 @@ def test_a_broken_environment_is_a_finding_and_never_a_crash(
     state, measured = states(done)[check]
     assert (done.returncode, state) == (1, FAIL)
     assert all(text in measured for text in said)
+
+
+@pytest.mark.parametrize(
+    ("variables", "said", "change"),
+    [
+        ({"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "0"}, "positive integer", "unset AWS_LAMBDA_FUNCTION_MEMORY_SIZE"),
+        ({}, "OSError: Too many open files", "ulimit -n"),
+        ({}, "libtorch_cpu.so: failed to map segment from shared object", "ulimit -v"),
+    ],
+)
+def test_what_hinders_the_start_is_told_with_its_cure(
+    well: Patient, variables: dict[str, str], said: str, change: str
+) -> None:
+    refused = replace(in_environment(well, **variables), trial=Trial({"refused": said}, 1))
+    found = start.start(refused)
+    assert (found.state, change in found.change) == (FAIL, True)
+
+
+def test_threads_beyond_what_a_system_gives_are_named_as_the_cause_of_a_crash(well: Patient) -> None:
+    crashed = replace(well, settings=Settings(num_threads=99999), trial=Trial({}, -11))
+    assert "NUM_THREADS=auto" in start.start(crashed).change
+
+
+def test_a_function_without_a_name_is_told_which_variable_to_unset(well: Patient) -> None:
+    init = changed(well.trial.facts["started"]["log"][0], FunctionName="")
+    found = function.log_line(with_facts(well, started={"log": [init]}))
+    assert (found.state, "unset AWS_LAMBDA_FUNCTION_NAME" in found.change) == (FAIL, True)
+
+
+def test_a_manifest_of_another_version_and_a_native_module_that_is_gone_are_told(
+    well: Patient, tmp_path: Path
+) -> None:
+    (tmp_path / "cel").mkdir()
+    here = replace(well, settings=Settings(styles_dir=tmp_path))
+    manifest: dict[str, Any] = {"schema_version": 9, "modules": {}}
+    (tmp_path / "cel" / "manifest.json").write_text(json.dumps(manifest))
+    assert "another version" in function.style(here).measured
+    native = {"modules": {"float32": {"file": "native.pt", "sha256": "ab"}}}
+    (tmp_path / "cel" / "manifest.json").write_text(
+        json.dumps({**manifest, "schema_version": 1, "native": native})
+    )
+    assert function.style(here).measured.endswith("cel/native.pt")
+    assert function.style(here).state is FAIL
