@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from infra.diagnose.log import BUSY, Log
@@ -18,11 +20,12 @@ def notes(log: Log, unexplained: Split | None) -> tuple[str, ...]:
 
 
 def unexplained(log: Log) -> Split | None:
-    """Inference that needs more CPU time for the same work, and nothing in the log that would account for it."""
+    """Inference that takes longer for the same work; asked where no rule has found a cause."""
     split = log.warm.split("pace")
-    if not split or not split.ratio("work") >= COSTLIER:
+    if not split or not slowdown(split) >= UNEXPLAINED * split.before.mean("service"):
         return None
-    return split if slowdown(split) >= UNEXPLAINED * split.before.mean("service") else None
+    waited = split.ratio("work") < COSTLIER  # not where CPU times are unknown
+    return split if _fewer_cpus(split) or not waited else None
 
 
 def _failed(log: Log) -> str | None:
@@ -37,7 +40,26 @@ def _failed(log: Log) -> str | None:
 def _slower(log: Log, split: Split) -> str:
     return (
         f"since {split.since:%Y-%m-%d %H:%M:%S} UTC inference takes {split.ratio('pace') - 1:.0%} longer per "
-        "megapixel, and no thread waited, no work was added. The processor itself is slower: "
+        f"megapixel. {_fewer_cpus(split) or _cpu_times(log, split)}"
+    )
+
+
+def _fewer_cpus(split: Split) -> str | None:
+    before, during = (part.median("vcpus") for part in (split.before, split.during))
+    if not during < before:
+        return None
+    return (
+        f"It has {during:g} vCPUs, which were {before:g} before: MemorySize was lowered on Lambda, where 1,769 MB "
+        "are one, or a CPU quota elsewhere"
+    )
+
+
+def _cpu_times(log: Log, split: Split) -> str:
+    more = split.ratio("work") - 1
+    if math.isnan(more):
+        return "Its CPU time is not in the log, so that waiting for CPUs and a slower processor look alike"
+    return (
+        f"The same work takes {more:.0%} more CPU time. The processor itself is slower: "
         f"{_processors(log, split) or 'a lower clock, or a core and caches that are shared with somebody else'}"
     )
 

@@ -72,7 +72,11 @@ def _of_environments(log: Log, found: Sequence[Finding]) -> list[Finding]:
     logs = [log.only(name) for name in _several(log)]
     known = {one.cause for one in found}
     alone = [_merged(log, [one for part in logs if (one := rule(part))]) for rule in OF_ENVIRONMENTS]
-    return [one for one in (*alone, one_of_many(log)) if one and one.cause not in known]
+    told = {name for one in alone if one and one.cause is Cause.CPU_CONTENTION for name in one.environments}
+    beside = one_of_many(log)
+    if beside and not told.isdisjoint(beside.environments):
+        beside = None  # its own log has said so already
+    return [one for one in (*alone, beside) if one and one.cause not in known]
 
 
 def _several(log: Log) -> list[str]:

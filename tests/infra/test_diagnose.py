@@ -61,6 +61,8 @@ CLEAN = {
     ),
     "times that spread by a third": (Part(noise=0.3), Part(noise=0.3)),
     "a processor whose clock wanders": (Part(drift=0.1, sides=MIXED), Part(drift=0.1, sides=MIXED)),
+    # It takes 0.6 times as long, though six threads wait for one another more often than two.
+    "six CPUs after two": (Part(), Part(environment="b", threads=6, vcpus=6.0, stretch=2.2)),
     "threads that were woken on one CPU": (
         Part(sides=(112,), work=1500, stretch=1.25),
         Part(sides=(112,), work=1500, stretch=1.75, switching=3500),
@@ -227,6 +229,14 @@ class TestEnvironments:
         found = diagnose(pl.concat(frames).sort("at")).causes
         assert [(one.cause, one.environments) for one in found] == [(Cause.CPU_CONTENTION, ("b",))]
 
+    def test_a_neighbour_that_never_leaves_one_of_many_is_told_once(self) -> None:
+        frames = [
+            log(Part(60, name, stretch=3.6 if name == "b" else 1.24), seed=seed)
+            for seed, name in enumerate("abcd")
+        ]
+        [found] = diagnose(pl.concat(frames).sort("at")).causes
+        assert (found.cause, found.environments, found.share) == (Cause.CPU_CONTENTION, ("b",), 1.0)
+
     def test_a_leak_in_one_of_two_environments_names_it(self) -> None:
         frames = [log(Part(80, "a")), log(Part(80, "b", leak=2.0), seed=1)]
         found = diagnose(pl.concat(frames).sort("at")).causes
@@ -274,6 +284,18 @@ class TestNotes:
         )
         [note] = diagnose(frame.with_columns(processor=named)).notes
         assert note.endswith("The processor itself is slower: Xeon 8259CL, which was EPYC 9R14 before")
+
+    def test_fewer_vcpus_are_not_taken_for_a_slower_processor(self) -> None:
+        # A Lambda function of 1,769 MB has one vCPU; this one was cut to 884 MB.
+        frame = log(Part(threads=1, vcpus=1.0), Part(environment="b", threads=1, vcpus=0.5))
+        [note] = diagnose(frame).notes
+        assert "It has 0.5 vCPUs, which were 1 before: MemorySize was lowered on Lambda" in note
+        assert "processor" not in note
+
+    def test_a_log_without_cpu_times_does_not_say_that_the_processor_is_slower(self) -> None:
+        frame = log(CALM, Part(stretch=2.5))
+        [note] = diagnose(frame.drop("inference_cpu", "decode_cpu")).notes
+        assert note.endswith("so that waiting for CPUs and a slower processor look alike")
 
     def test_failures_are_counted_by_code(self) -> None:
         frame = log(Part(100))  # the init line, then the conversions

@@ -56,7 +56,7 @@ def cpu_contention(log: Log) -> Finding | None:
         log,
         split,
         Cause.CPU_CONTENTION,
-        standstill(split),
+        _added(split),
         MEASURED,
         shows="stretch",
         what="conversions wait for CPUs that others use",
@@ -71,6 +71,12 @@ def cpu_contention(log: Log) -> Finding | None:
         ),
         cure=CURE,
     )
+
+
+def _added(split: Split) -> float:
+    """Many CPUs are used less well than few, so that where they became more only what got longer counts."""
+    longer = split.during.mean("inference") * (1 - 1 / split.ratio("pace"))
+    return min(standstill(split), longer) if split.ratio("capacity") > 1 else standstill(split)
 
 
 def _signs(split: Split) -> bool:
