@@ -25,12 +25,16 @@ class Cause(StrEnum):
     SLOW_S3 = "slow_s3"
     CACHE_MISSES = "cache_misses"
     SLOWER_STYLE = "slower_style"
+    FEWER_CPUS = "fewer_cpus"
+    UNEXPLAINED = "unexplained"
     NO_CHANGE = "no_change"
     NOT_ENOUGH_DATA = "not_enough_data"
 
     @property
     def words(self) -> str:
-        return {"cpu_contention": "CPU contention", "slow_s3": "slow S3"}.get(self, self.replace("_", " "))
+        return {"cpu_contention": "CPU contention", "slow_s3": "slow S3", "fewer_cpus": "fewer CPUs"}.get(
+            self, self.replace("_", " ")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +85,8 @@ class Finding:
 class Diagnosis:
     """`causes` are ranked (verdict.py says how); `notes` are what is no cause, but worth knowing.
 
-    `unexplained` is by how much inference takes longer for the same work though no cause was found: 0.5 for half
-    as long again, 0 where it is not worth a word.
+    `unexplained` is by how much conversions take longer though no cause was found: 0.5 for half as long again, 0
+    where it is not worth a word.
     """
 
     cause: Cause

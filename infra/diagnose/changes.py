@@ -25,6 +25,8 @@ LEAST = 15  # conversions on each side of a change; fewer, and a single slow sec
 P = 1e-3  # chance of a change in a series without one; a diagnosis looks at some ten series
 # How often, at least, a value during the change is above one before it; 0.5 is chance. Most flags are equal.
 SEPARATE, SEPARATE_FLAGS = 0.75, 0.55
+# What clients ask for, and no machine adds its noise to: sizes of mixed traffic that doubled are 0.7.
+SEPARATE_ASKED = 0.6
 MOST_CORRELATED = 0.5  # a steady rise is correlated by itself, and must not count for nothing
 LASTING = 0.9  # of the best z: a change that nearly as well lasts to the end is taken to do so
 BOUNDARIES = 300  # at most so many places where a stretch may begin or end; the time goes with their square
@@ -39,8 +41,11 @@ class Change:
     z: float
 
 
-def change(values: Floats) -> Change | None:
-    """Where a series in order of time got larger, or None. All values are finite."""
+def change(values: Floats, least: float = SEPARATE) -> Change | None:
+    """Where a series in order of time got larger, or None. All values are finite.
+
+    `least` is how often a value during the change must be above one before it, where there are more than two.
+    """
     size = len(values)
     if size < 2 * LEAST or values.min() == values.max():
         return None
@@ -48,7 +53,7 @@ def change(values: Floats) -> Change | None:
     begin, end, z = _most(ranks)
     parts = ranks[:begin], ranks[begin:end]
     z /= _inflation(values, (begin, end))
-    separate = SEPARATE if len(np.unique(values)) > 2 else SEPARATE_FLAGS
+    separate = least if len(np.unique(values)) > 2 else SEPARATE_FLAGS
     if z < _bound(size) or _above(*parts) < separate:
         return None
     return Change(begin, end, z)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from infra.diagnose.changes import Floats, change
+from infra.diagnose.changes import SEPARATE, Change, Floats, change
 
 TRIMMED = 0.1  # of the values at each end that a mean leaves out
 
@@ -77,11 +77,24 @@ class Rows:
     def of(self, environment: str) -> Rows:
         return self.where(pl.col("environment") == environment)
 
-    def split(self, name: str) -> Split | None:
-        """Where the values of a column got larger, or None; rows without a value are left out."""
+    def split(self, name: str, least: float = SEPARATE) -> Split | None:
+        """Where the values of a column got larger, or None; rows without a value are left out.
+
+        What is larger to this day counts more than what is over: after a stretch that ended, they are looked at
+        again without it.
+        """
         rows = self.known(name)
-        found = change(rows[name])
-        return Split(rows, found.begin, found.end) if found else None
+        if not (found := change(rows[name], least)):
+            return None
+        if found.end < len(rows) and (again := rows._lasting(name, least, found)):
+            return again
+        return Split(rows, found.begin, found.end)
+
+    def _lasting(self, name: str, least: float, over: Change) -> Split | None:
+        rest = Rows(pl.concat([self.frame[: over.begin], self.frame[over.end :]]))
+        found = change(rest[name], least)
+        lasts = found and found.end == len(rest) and found.begin >= over.begin
+        return Split(rest, found.begin, found.end) if found and lasts else None
 
 
 @dataclass(frozen=True)

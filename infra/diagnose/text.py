@@ -36,10 +36,8 @@ def _headline(diagnosis: Diagnosis) -> str:
         looked_at += f", {_time(diagnosis.since)} to {_time(diagnosis.until)} UTC"
     if diagnosis.cause is Cause.NOT_ENOUGH_DATA:
         return f"Not enough data: {looked_at}."
-    if diagnosis.unexplained:
-        return (
-            f"No cause found: inference takes {diagnosis.unexplained:.0%} longer for the same work ({looked_at})."
-        )
+    if diagnosis.cause is Cause.UNEXPLAINED:
+        return f"No cause found: conversions take {diagnosis.unexplained:.0%} longer than before ({looked_at})."
     if diagnosis.cause is Cause.NO_CHANGE:
         return f"No change: conversions did not get slower ({looked_at})."
     return f"{_capital(diagnosis.cause.words)}: {diagnosis.causes[0].what} ({looked_at})."
@@ -74,7 +72,8 @@ def _cost(found: Finding) -> str:
 
 
 def _known(figure: Figure) -> bool:
-    return figure.during is not None and figure.during == figure.during
+    """Not where nothing is known, nor where nothing was and is."""
+    return figure.during is not None and figure.during == figure.during and not figure.before == figure.during == 0
 
 
 def _figure(figure: Figure) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 from infra.diagnose.causes import Cause, Diagnosis, Figure, Finding
 from infra.diagnose.evidence import WAIT
 from infra.diagnose.log import Log
-from infra.diagnose.notes import notes, unexplained
+from infra.diagnose.notes import longer, notes, unexplained
 from infra.diagnose.rules import OF_ENVIRONMENTS, RULES
 from infra.diagnose.rules.contention import one_of_many
 from infra.diagnose.rules.queueing import ITSELF, REQUESTS, WAITED
@@ -31,6 +31,7 @@ def diagnosed(log: Log) -> Diagnosis:
         found = ranked(_without_consequences([*pooled, *_of_environments(log, pooled)]))
     cause = found[0].cause if found else Cause.NO_CHANGE if enough else Cause.NOT_ENOUGH_DATA
     slower = unexplained(log) if enough and not found else None
+    cause = Cause.UNEXPLAINED if slower else cause
     times = log.conversions.frame["at"]
     return Diagnosis(
         cause,
@@ -41,7 +42,7 @@ def diagnosed(log: Log) -> Diagnosis:
         environments=len(log.conversions.environments),
         since=_datetime(times.min()),
         until=_datetime(times.max()),
-        unexplained=slower.ratio("pace") - 1 if slower else 0.0,
+        unexplained=longer(slower) if slower else 0.0,
         notes=notes(log, slower) if enough else (f"at least {ENOUGH} answered conversions are needed",),
     )
 

@@ -12,6 +12,7 @@ from infra.diagnose.log import Log
 from infra.diagnose.rules.cache import cache_misses
 from infra.diagnose.rules.cold import cold_starts
 from infra.diagnose.rules.contention import cpu_contention
+from infra.diagnose.rules.cpus import fewer_cpus
 from infra.diagnose.rules.decode import slow_decode
 from infra.diagnose.rules.encode import slow_encode
 from infra.diagnose.rules.inputs import larger_inputs
@@ -28,6 +29,7 @@ Rule = Callable[[Log], Finding | None]
 RULES: tuple[Rule, ...] = (
     larger_inputs,
     slower_style,
+    fewer_cpus,
     slow_decode,
     slow_encode,
     slow_s3,
@@ -39,5 +41,5 @@ RULES: tuple[Rule, ...] = (
     queueing,
     memory_growth,
 )
-# What can befall one environment alone: its own machine, its own neighbours.
-OF_ENVIRONMENTS: tuple[Rule, ...] = (paging, cpu_contention)
+# What can befall one environment alone: its own machine, its own neighbours, its own network.
+OF_ENVIRONMENTS: tuple[Rule, ...] = (paging, cpu_contention, slow_s3)

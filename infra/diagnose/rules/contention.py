@@ -23,6 +23,7 @@ LOADED = 1.0  # more processes want to run
 # Without a better time: a conversion on free CPUs has a stretch of 1.1 to 1.4, small pictures the most, and
 # machines that somebody shares all day have more, so only what makes conversions twice as slow counts.
 USUAL, ALL_ALONG = 1.25, 2.5
+FEW = 2.0  # CPUs that are told so; many threads wait for each other on free CPUs too, so there a sign is needed
 # Beside other environments: of the same function, on machines that others share too.
 BESIDE = 1.5
 
@@ -97,7 +98,7 @@ def _all_along(log: Log, rows: Rows) -> Finding | None:
     if len(rows) < 2 * LEAST or rows.average("major_faults") >= FAULTS:
         return None
     stretch = rows.median("stretch")
-    if not stretch >= ALL_ALONG:
+    if not stretch >= ALL_ALONG or not (rows.median("capacity") <= FEW or _competing(rows)):
         return None
     return standing(
         log,
@@ -111,6 +112,10 @@ def _all_along(log: Log, rows: Rows) -> Finding | None:
     )
 
 
+def _competing(rows: Rows) -> bool:
+    return rows.median("switching") >= SWITCHES[1] or rows.mean("stolen") >= STOLEN
+
+
 def _standing(rows: Rows) -> tuple[Figure, ...]:
     return (
         Figure("time over CPU time at full speed", rows.median("stretch"), unit=f"times ({USUAL} on free CPUs)"),
@@ -122,8 +127,10 @@ def _standing(rows: Rows) -> tuple[Figure, ...]:
 def one_of_many(log: Log) -> Finding | None:
     """One environment among three or more waits for CPUs all the time, and the others do not: a loud neighbour."""
     rows = log.warm.known("stretch", "inference")
-    medians = rows.frame.group_by("environment").agg(pl.len(), pl.col("stretch", "switching").median())
+    columns = pl.col("stretch", "switching", "capacity")
+    medians = rows.frame.group_by("environment").agg(pl.len(), columns.median())
     medians = medians.filter(pl.col("len") >= LEAST).sort("stretch")
+    medians = medians.filter(pl.col("capacity") == pl.col("capacity").last())
     if medians.height < 3:
         return None
     usual, worst = medians["stretch"].median(), medians.row(-1, named=True)

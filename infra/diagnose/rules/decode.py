@@ -39,8 +39,9 @@ def slow_decode(log: Log) -> Finding | None:
     Photos that grow together with their pictures are no cause here: then inference grows far more, and larger
     inputs are to blame. Nor is decoding that takes longer in the same CPU time: then CPUs are what is missing.
     """
-    rows = log.warm.known("decode")
-    split = rows.with_column("kind", KIND).split("decode")
+    rows = log.warm.known("decode").with_column("kind", KIND)
+    rows = rows.with_column("each", pl.col("decode") / pl.col("megapixels"))
+    split = rows.split("each") or rows.split("decode")  # for the picture, as pictures of all sizes come by turns
     if not split or split.ratio("decode_cpu") < OWN_CPU:
         return None
     reason = _reason(split)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from infra.diagnose.causes import Cause, Finding
+from infra.diagnose.changes import SEPARATE_ASKED
 from infra.diagnose.evidence import EXPLAINED, figure, finding
 from infra.diagnose.log import Log
 
@@ -19,7 +20,7 @@ def larger_inputs(log: Log) -> Finding | None:
     number times what a pixel took before. No more than what conversions really got slower: a picture beside its
     photo (`side_by_side`) has twice the pixels for the same work.
     """
-    split = log.warm.split("megapixels")
+    split = log.warm.split("megapixels", SEPARATE_ASKED)
     if not split:
         return None
     before = split.before.mean("service")
