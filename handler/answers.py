@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -87,7 +88,10 @@ class EveryAnswer:
         try:
             await self.app(scope, receive, send_with_headers)
         except ClientDisconnect:
-            log.info("request %s: its client has gone before the body was whole", request_id)
+            log.info("request %s: its client has gone before the conversion began", request_id)
+        except asyncio.CancelledError:  # a server does so to what is left when it stops
+            stopping = Busy("The server is being stopped; try again in 1 s.", 1)
+            await (await conversion_problem(Request(scope), stopping))(scope, receive, send_with_headers)
         except Exception:
             log.exception("request %s met a defect", request_id)
             broken = InternalError(f"This is a defect of ours; the log has the details of request {request_id}.")

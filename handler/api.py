@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import time
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from handler.limits import largest_picture, limits
 from handler.lines import Caller
 from handler.page import page_routes
 from handler.slots import Slots
+from handler.turns import awaited
 from handler.uploads import upload_routes
 
 API_GATEWAY = ("http-api", "rest-api")
@@ -67,7 +67,7 @@ def create_app(converter: Converter, slots: Slots) -> FastAPI:
         except ConversionError as refused:
             converter.refuse(refused, caller)
             raise
-        return answer(await asyncio.wrap_future(future))
+        return answer(await awaited(future, request))
 
     @app.get("/styles", summary="The styles that there are")
     async def styles(request: Request) -> Response:

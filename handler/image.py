@@ -100,9 +100,7 @@ def target_size(
     side = min(longest if wanted is None else wanted, max_side)
     warning = None
     if side > longest and not upscale:
-        warning = (
-            f"size={wanted} is above the photo's own {longest} pixels, which it keeps; ask with upscale=true."
-        )
+        warning = f"size={wanted} is above the photo's own {longest} pixels, which it keeps without upscale."
         side = longest
     width, height = (max(1, round(length * side / longest)) for length in size)
     return (width, height), warning

@@ -30,21 +30,29 @@ class Slots:
         self._lock = threading.Lock()
 
     def submit(self, work: Callable[[float], T]) -> Future[T]:
-        """Raises Busy when all slots and the queue are taken."""
+        """Work that is cancelled before its turn gives up its place. Raises Busy when all are taken."""
         with self._lock:
             if self._inside >= self._most:
                 raise self._busy()
             self._inside += 1
-        return self._pool.submit(self._run, work, time.perf_counter())
+        turn = [work]
+        future = self._pool.submit(self._run, turn, time.perf_counter())
+        future.add_done_callback(lambda done: self._give_up(turn) if done.cancelled() else None)
+        return future
 
-    def _run(self, work: Callable[[float], T], submitted: float) -> T:
+    def _run(self, turn: list[Callable[[float], T]], submitted: float) -> T:
         begun = time.perf_counter()
         try:
-            return work(begun - submitted)
+            return turn.pop()(begun - submitted)
         finally:
             with self._lock:
                 self._inside -= 1
                 self._mean_duration += RECENT * (time.perf_counter() - begun - self._mean_duration)
+
+    def _give_up(self, turn: list[Callable[[float], T]]) -> None:
+        turn.clear()  # the pool keeps cancelled work until a thread is free, and this one has a photo in it
+        with self._lock:
+            self._inside -= 1
 
     def _busy(self) -> Busy:
         wait = math.ceil(self._inside / self._concurrency * self._mean_duration)

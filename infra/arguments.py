@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
@@ -27,8 +28,20 @@ def new(adder: Adder, name: str, run: Command, help: str, json: str | None = Non
     command.add_argument("--debug", action="store_true", help="show tracebacks")
     if json:
         command.add_argument("--json", action="store_true", help=json)
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, parser=command)
     return command
+
+
+def parsed(top: argparse.ArgumentParser, texts: Sequence[str] | None) -> argparse.Namespace:
+    """As parse_args, but unknown options are told with the usage of their command, and the nearest it has."""
+    args, unknown = top.parse_known_args(texts)
+    if unknown:
+        command: argparse.ArgumentParser = args.parser
+        options = [option for option in command._option_string_actions if option.startswith("--")]
+        near = [difflib.get_close_matches(text.partition("=")[0], options, 1) for text in unknown]
+        hints = "".join(f"; did you mean {found[0]}?" for found in near if found)
+        command.error(f"unrecognized arguments: {' '.join(unknown)}{hints}")
+    return args
 
 
 def whole(least: int, most: float = math.inf) -> Callable[[str], int]:

@@ -26,9 +26,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     # Imported here, as Ctrl-C should find nothing half imported.
+    from infra.arguments import parsed
     from infra.options import parser
 
-    args = parser().parse_args(argv)
+    args = parsed(parser(), argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # as stderr has it: a terminal may know only ASCII
     try:

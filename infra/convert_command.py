@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def convert(args: Namespace) -> int:
-    """0 if every photo was converted or has its picture already, 1 if one failed."""
+    """0 if every photo was converted or has its picture already, 1 if one failed or there was none."""
     from infra.batch import set_local_limits
 
     _check_folder(args.out)
@@ -40,7 +41,7 @@ def convert(args: Namespace) -> int:
         with interrupts.last(lambda: _stopped(summary, found)), _log(args) as log, _bar(args) as (say, advance):
             _convert(args, found, summary, log, say, advance)
         _say(summary.lines(found.left))
-    return 1 if summary.counts["failed"] else 0
+    return 1 if summary.counts["failed"] or not summary.counts else 0
 
 
 def _stopped(summary: Summary, found: Found) -> None:
@@ -50,7 +51,11 @@ def _stopped(summary: Summary, found: Found) -> None:
 def _convert(
     args: Namespace, found: Found, summary: Summary, log: TextIO, say: progress.Say, advance: progress.Advance
 ) -> None:
-    batch = _batch(args, found, log, say)
+    def begin() -> None:
+        summary.begin()
+        advance(summary.worked, len(batch) - summary.counts["skipped"])
+
+    batch = _batch(args, found, log, say, begin)
     advance(0, len(batch))
     for outcome in batch:
         summary.add(outcome)
@@ -61,10 +66,13 @@ def _convert(
         advance(summary.worked, len(batch) - summary.counts["skipped"])
 
 
-def _batch(args: Namespace, found: Found, log: TextIO, say: progress.Say) -> Batch | Watching:
+def _batch(
+    args: Namespace, found: Found, log: TextIO, say: progress.Say, begin: Callable[[], None]
+) -> Batch | Watching:
+    """`begin` is called when the function is ready for its first photo."""
     from infra.batch import Batch
 
-    start = cache(lambda: _emulator(args, log, say))
+    start = cache(lambda: _emulator(args, log, say, begin))
     parameters = _parameters(args)
     if not args.watch:
         return Batch(start, found, args.out, parameters, args.force)
@@ -89,11 +97,13 @@ def _log(args: Namespace) -> AbstractContextManager[TextIO]:
     return streams.log_to_stderr() if args.verbose else streams.log_to(args.log)
 
 
-def _emulator(args: Namespace, log: TextIO, say: progress.Say) -> Emulator:
+def _emulator(args: Namespace, log: TextIO, say: progress.Say, begin: Callable[[], None]) -> Emulator:
     from infra.emulator import Emulator
 
     prepare(say, args.face)
-    return Emulator(limits=False, log=log, debug=args.debug)
+    emulator = Emulator(limits=False, log=log, debug=args.debug)
+    begin()
+    return emulator
 
 
 def _parameters(args: Namespace) -> dict[str, str]:

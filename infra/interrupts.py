@@ -47,12 +47,19 @@ def taken_over() -> Iterator[None]:
 
 @contextmanager
 def sigterm_too() -> Iterator[None]:
-    """SIGTERM ends the command as Ctrl-C does."""
-    before = signal.signal(signal.SIGTERM, _noted if _is_taken_over else signal.default_int_handler)
+    """SIGTERM, and SIGHUP when the terminal is closed, end the command as Ctrl-C does. nohup's are left alone."""
+    ours = _noted if _is_taken_over else signal.default_int_handler
+    both = (signal.SIGTERM, signal.SIGHUP)
+    before = {
+        number: signal.signal(number, ours)
+        for number in both
+        if number == signal.SIGTERM or signal.getsignal(number) is signal.SIG_DFL
+    }
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
@@ -121,7 +128,7 @@ def _noted(number: int, frame: FrameType | None) -> None:
 
 
 def _end_at_signal(pipe: int) -> None:
-    while os.read(pipe, 1)[0] not in (signal.SIGINT, signal.SIGTERM):
+    while os.read(pipe, 1)[0] not in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         pass
     _going_on.acquire(timeout=PATIENCE_S)
     for act in reversed(_acts):

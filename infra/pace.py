@@ -18,8 +18,8 @@ class Pace:
         self._left: float | None = None
 
     def step(self, done: float, total: float | None) -> None:
-        """So much is done, of so much if that is known. Less than before means that it begins anew."""
-        if done < self._seen[-1][0]:
+        """So much is done, of so much if that is known. Less than before, or nothing: it begins anew."""
+        if not done or done < self._seen[-1][0]:
             self._seen.clear()
         if not self._seen or done > self._seen[-1][0]:
             self._seen.append((done, self._clock()))

@@ -21,6 +21,10 @@ class Summary:
         self._clock, self._begun = clock, clock()
         self._failed: list[Outcome] = []
 
+    def begin(self) -> None:
+        """Time is counted from now on: what went before was no photo's."""
+        self._begun = self._clock()
+
     def add(self, outcome: Outcome) -> None:
         self.counts[outcome.status] += 1
         if outcome.status == "failed":

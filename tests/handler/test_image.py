@@ -96,7 +96,7 @@ def test_the_result_s_size_by_hand(
 def test_a_size_above_the_photo_s_own_keeps_its_own_and_says_so() -> None:
     size, warning = image.target_size((640, 480), 1000, 1024, upscale=False)
     assert size == (640, 480)
-    assert warning == "size=1000 is above the photo's own 640 pixels, which it keeps; ask with upscale=true."
+    assert warning == "size=1000 is above the photo's own 640 pixels, which it keeps without upscale."
 
 
 def test_a_size_above_the_limit_is_refused() -> None:

@@ -90,13 +90,20 @@ def test_a_size_above_the_function_s_default_limit_needs_no_setting(animegan: Ru
     assert size(photos / "flat.anime.png") == (1100, 22)
 
 
-def test_a_folder_without_photos_is_said_and_is_no_failure(animegan: Run, tmp_path: Path) -> None:
+def test_a_folder_without_photos_is_said_and_is_a_wrong_input(animegan: Run, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("text")
     done = animegan("convert", tmp_path)
     assert (done.returncode, done.stderr) == (
-        0,
+        1,
         "animegan: no photo found to convert; left: 1 not a picture\n",
     )
+
+
+def test_an_unknown_option_is_told_with_the_command_s_usage_and_the_nearest(animegan: Run) -> None:
+    done = animegan("convert", "a.jpg", "--sidebyside", "--zzz")
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: animegan convert ")
+    assert done.stderr.endswith("unrecognized arguments: --sidebyside --zzz; did you mean --side-by-side?\n")
 
 
 def test_an_output_that_is_no_folder_is_refused(animegan: Run, photos: Path) -> None:

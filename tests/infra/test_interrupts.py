@@ -114,6 +114,17 @@ def test_what_started_it_may_have_ctrl_c_ignored_and_sigterm_still_ends_it() -> 
     assert script(body, (signal.SIGINT, signal.SIGTERM)) == (130, "ignored\nlast\n", "")
 
 
+@pytest.mark.parametrize(("theirs", "code"), [("SIG_DFL", 130), ("SIG_IGN", 0)])
+def test_a_closed_terminal_ends_it_too_unless_that_is_ignored(theirs: str, code: int) -> None:
+    body = (
+        f"signal.signal(signal.SIGHUP, signal.{theirs})\n"
+        "with interrupts.taken_over(), interrupts.sigterm_too():\n"
+        " with interrupts.last(lambda: print('last', flush=True)):\n"
+        "  now(); time.sleep(1)"
+    )
+    assert script(body, (signal.SIGHUP,)) == (code, "last\n" if code else "", "")
+
+
 def test_in_somebody_s_process_everything_is_as_it_was() -> None:
     body = (
         "try:\n"

@@ -95,6 +95,21 @@ def test_a_summary_counts_and_tells_time_and_rate_of_what_was_worked_on() -> Non
     ]
 
 
+def test_time_before_the_first_photo_is_not_the_photos() -> None:
+    time = Clock()
+    summary, pace = Summary(time), Pace(time)
+    pace.step(0, 4)
+    time.now += 30  # a style is frozen
+    summary.begin()
+    pace.step(0, 4)
+    for done in (1, 2):
+        time.now += 1
+        summary.add(outcome("converted"))
+        pace.step(done, 4)
+    assert summary.lines({}) == ["animegan: 2 converted in 2.0 s (1.0/s)"]
+    assert str(pace) == "1.0/s, 0:02 left"
+
+
 def test_where_nothing_was_converted_no_rate_is_made_up() -> None:
     summary = Summary(Clock())
     assert summary.lines({}) == ["animegan: no photo found to convert"]

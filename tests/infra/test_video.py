@@ -382,8 +382,8 @@ def test_a_disk_that_is_full_is_named_and_leaves_the_old_video(tmp_path: Path, s
     assert not os.path.lexists(aside(out))
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_and_sigterm_leave_nothing_half(
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_ctrl_c_sigterm_and_a_closed_terminal_leave_nothing_half(
     environment: Environment, tmp_path: Path, how: signal.Signals
 ) -> None:
     source = save(tmp_path / "in.mkv", pan(60, (640, 480)), 10, "-c:v", "ffv1")
