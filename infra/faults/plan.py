@@ -16,9 +16,7 @@ CONVERSIONS = (42, 60)  # in a half
 def planned(set: Set) -> list[Run]:
     """All runs of a set, causes in turns, so that a part of them is a bit of everything."""
     found = [
-        _run(set, cause, number, row)
-        for cause in CAUSES
-        for number, row in enumerate(STRENGTHS[cause][set], 1)
+        _run(set, cause, number, row) for cause in CAUSES for number, row in enumerate(STRENGTHS[cause][set], 1)
     ]
     return sorted(found, key=lambda run: (run.number, CAUSES.index(run.cause)))
 

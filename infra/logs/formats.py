@@ -1,8 +1,8 @@
 """Whatever surrounds the lines, taken off: gives (stream, bytes of one message) for each message of a source.
 
-    lines       plain, `aws logs tail` in each format, `filter-log-events --output text`, exports to S3, `jq .`
-    documents   {"events": […]}, {"results": […]}, {"logEvents": […]}, […], however they are laid out
-    tables      the CSV that the console of Logs Insights exports
+lines       plain, `aws logs tail` in each format, `filter-log-events --output text`, exports to S3, `jq .`
+documents   {"events": […]}, {"results": […]}, {"logEvents": […]}, […], however they are laid out
+tables      the CSV that the console of Logs Insights exports
 """
 
 from __future__ import annotations

@@ -53,4 +53,3 @@ def _nothing(logs: Logs, since: datetime | None, until: datetime | None) -> str:
     if not counted.lines:
         return "there is nothing in this log" if len(counted.sources) == 1 else "there is nothing in these logs"
     return f"no log line of the function among {counted.lines:,} lines ({counted.broken:,} broken)"
-

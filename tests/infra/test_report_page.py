@@ -30,7 +30,7 @@ from infra.report.summary import Summary
 from tests.infra import log_lines as made
 
 EVIL = (
-    '<script>alert(1)</script>"\'&$\\frac{$ | `x` [a](javascript:b) '
+    "<script>alert(1)</script>\"'&$\\frac{$ | `x` [a](javascript:b) "
     "\x1b[31m\x07 {{ 7*7 }} </style><img src=x onerror=1>"
 )
 DAY = 86_400_000
