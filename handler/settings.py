@@ -16,6 +16,7 @@ PREFIX_BYTES = 256  # of the 1,024 that an S3 key may have
 NAMESPACE = r"^[A-Za-z0-9._#][A-Za-z0-9._/#-]{0,254}$"  # what CloudWatch takes; else it drops metrics in silence
 DETECTOR = "yunet.onnx"  # as `animegan pull yunet` names it
 UPLOADS = "uploads/"  # where POST /uploads puts photos
+MOST_THREADS = 1024  # OpenMP ends the process where it cannot start as many as it is asked for
 
 # Lambda refuses a synchronous response over 6 MB (6,291,556 bytes, Lambda quotas); base64 makes 4 bytes of
 # every 3, and headers and the JSON around the picture need some room.
@@ -105,8 +106,9 @@ class Settings(BaseSettings):
         except ValidationError as error:
             wrong = "; ".join(f"{_variable(e['loc'])}={e['input']!r}: {e['msg']}" for e in error.errors())
             raise SettingsError(f"wrong environment: {wrong}") from None
-        if isinstance(settings.num_threads, int) and settings.num_threads < 1:
-            raise SettingsError(f"wrong environment: NUM_THREADS={settings.num_threads}: must be at least 1")
+        threads = settings.num_threads
+        if isinstance(threads, int) and not 1 <= threads <= MOST_THREADS:
+            raise SettingsError(f"wrong environment: NUM_THREADS={threads}: must be from 1 to {MOST_THREADS}, or auto")
         return settings
 
 

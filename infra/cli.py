@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from pathlib import Path
 
 from infra import interrupts
 
@@ -25,6 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    for name in ("stdout", "stderr"):  # None where whoever started us closed it
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))
     # Imported here, as Ctrl-C should find nothing half imported.
     from infra.arguments import parsed
     from infra.options import parser

@@ -248,6 +248,11 @@ def test_a_file_without_an_event_is_one_line(
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_command_whose_output_is_closed_does_its_work_all_the_same() -> None:
+    closed = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *CLI, "styles"]
+    assert subprocess.run(closed, check=False).returncode == 0
+
+
 def _wait_for(path: Path, process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + 120
     while not path.exists():
