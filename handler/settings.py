@@ -108,7 +108,7 @@ class Settings(BaseSettings):
             raise SettingsError(f"wrong environment: {wrong}") from None
         threads = settings.num_threads
         if isinstance(threads, int) and not 1 <= threads <= MOST_THREADS:
-            raise SettingsError(f"wrong environment: NUM_THREADS={threads}: must be from 1 to {MOST_THREADS}, or auto")
+            raise SettingsError(f"wrong environment: NUM_THREADS={threads}: must be auto, or 1 to {MOST_THREADS}")
         return settings
 
 

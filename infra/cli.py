@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     for name in ("stdout", "stderr"):  # None where whoever started us closed it
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("w"))
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
     # Imported here, as Ctrl-C should find nothing half imported.
     from infra.arguments import parsed
     from infra.options import parser
