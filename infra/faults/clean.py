@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from infra.faults.drawn import Row
 from infra.faults.recipes import PLAIN, cached
 from infra.faults.scenario import Kind, Scenario, Target
-from infra.faults.strengths import Row
 
 FORMATS: tuple[Kind, ...] = ("jpeg", "png", "webp")
 
@@ -47,8 +47,16 @@ def _styles(usual: Scenario) -> Scenario:
     return usual.always(photos=(photos, replace(photos, query={"style": PLAIN})))
 
 
-def _float32(usual: Scenario) -> Scenario:
-    return usual.always(variables={"PRECISION": "float32"})
+def _setting(name: str, value: str) -> Callable[[Scenario], Scenario]:
+    return lambda usual: usual.always(variables={name: value})
+
+
+def _mixed(usual: Scenario) -> Scenario:
+    """All sizes that there are, in all formats, some of them beside their photos."""
+    [photos] = usual.before.photos
+    small = replace(photos, least=96, most=200, query={"format": "png"})
+    beside = replace(photos, kind="webp", query={"side_by_side": "true", "quality": "97"})
+    return usual.always(photos=(small, photos, beside))
 
 
 def _large_photos(usual: Scenario, kind: Kind, side: int) -> Scenario:
@@ -67,6 +75,8 @@ KINDS: dict[str, Callable[..., Scenario]] = {
     "environments": _environments,
     "formats": _formats,
     "styles": _styles,
-    "float32": _float32,
+    "float32": _setting("PRECISION", "float32"),
+    "torch": _setting("KERNEL", "torch"),
+    "mixed": _mixed,
     "large photos": _large_photos,
 }

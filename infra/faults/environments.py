@@ -84,7 +84,7 @@ class Environments:
 
     def _start(self, place: int) -> Environment:
         """It begins with the event that waits for it, as in Lambda: a cold start."""
-        memory = MEMORY_MB.get(self.half.processes, min(MEMORY_MB.values()))
+        memory = self.half.memory_mb or MEMORY_MB.get(self.half.processes, min(MEMORY_MB.values()))
         command = [*COMMAND, str(memory), str(self.half.leak_mib)]
         pipe = subprocess.PIPE
         with self.log().open("wb") as err:

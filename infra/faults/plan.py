@@ -5,8 +5,9 @@ from __future__ import annotations
 from random import Random
 
 from infra.faults import clean, recipes
+from infra.faults.drawn import Row
 from infra.faults.scenario import CLEAN, Half, Photos, Run, Scenario, Set, Target
-from infra.faults.strengths import SIDES, STRENGTHS, Row
+from infra.faults.strengths import SIDES, STRENGTHS
 
 CAUSES = tuple(STRENGTHS)
 RECIPES = {**recipes.RECIPES, CLEAN: clean.no_change}

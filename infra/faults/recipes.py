@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from infra.faults.drawn import Row
 from infra.faults.scenario import Photos, Scenario
-from infra.faults.strengths import Row
 
 PLAIN = "plain"  # a style in float32 only, see styles.py
 CACHE_BYTES = 64 * 2**20
@@ -61,7 +61,8 @@ def _slow_decode(usual: Scenario, row: Row) -> Scenario:
     query = {"size": str(photos.most)}
     same = kind == "progressive"  # then the format is all that changes
     slow = replace(photos, least=side - 200, most=side, kind=kind, query=query, distinct=5)
-    before = replace(slow, kind="jpeg") if same else replace(slow, kind="jpeg", least=300, most=500)
+    least = max(300, photos.most)  # else pictures would be smaller than asked for
+    before = replace(slow, kind="jpeg") if same else replace(slow, kind="jpeg", least=least, most=least + 200)
     return usual.always(photos=(before,)).then(photos=_partly(before, slow, part))
 
 
@@ -91,7 +92,13 @@ def _slower_style(usual: Scenario, row: Row) -> Scenario:
     if how == "asked":
         [photos] = usual.before.photos
         return usual.then(photos=_partly(photos, replace(photos, query={"style": PLAIN}), part))
-    return usual.then(variables={how: PLAIN if how == "STYLE" else "float32"})
+    return usual.then(variables={how: {"STYLE": PLAIN, "KERNEL": "torch"}.get(how, "float32")})
+
+
+def _fewer_cpus(usual: Scenario, row: Row) -> Scenario:
+    if row[0] == "memory":  # one vCPU in place of two
+        return usual.on("http_event").always(clients=1).then(memory_mb=1769)
+    return usual.then(variables={"NUM_THREADS": "1"})
 
 
 def _since(when: str, usual: Scenario) -> Callable[..., Scenario]:
@@ -116,4 +123,5 @@ RECIPES: dict[str, Callable[[Scenario, Row], Scenario]] = {
     "slow_s3": _slow_s3,
     "cache_misses": _cache_misses,
     "slower_style": _slower_style,
+    "fewer_cpus": _fewer_cpus,
 }

@@ -37,6 +37,7 @@ class Half:
     burst: int = 1  # so many at once
     processes: int = 1
     lifetime: int = 0  # invocations after which an environment is replaced by a new one; 0: never
+    memory_mb: int = 0  # of an environment of the emulator; 0: two vCPUs' for all of them together
     variables: dict[str, str] = field(default_factory=dict)
     leak_mib: float = 0.0  # kept of each conversion, for ever
     hogs: int = 0  # processes that compute on the same CPUs
@@ -46,7 +47,7 @@ class Half:
 
     def environment(self) -> tuple[object, ...]:
         """What processes are started with: where it differs, there have to be new ones."""
-        return self.processes, self.lifetime, self.variables, self.leak_mib
+        return self.processes, self.lifetime, self.memory_mb, self.variables, self.leak_mib
 
 
 @dataclass(frozen=True, slots=True)
