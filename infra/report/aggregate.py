@@ -23,6 +23,7 @@ BILLED_MS = (pl.col("duration").fill_null(0.0) + pl.col("init").fill_null(0.0)).
 COUNTS = {
     "conversions": CONVERSION.sum(),
     "failed": (CONVERSION & pl.col("error").is_not_null()).sum(),
+    "refused": (CONVERSION & (pl.col("error") == "busy")).sum(),
     "skipped": SKIPPED.sum(),
     "cold_starts": pl.col("cold_start").sum(),
     "cache_hits": (pl.col("cache") == "hit").sum(),
@@ -76,7 +77,7 @@ def capped(names: pl.Series, most: int) -> pl.Series:
 def _figures(row: dict[str, Any], errors: dict[str, int], gb_second: float) -> Figures:
     usd = row["gb_seconds"] * gb_second + row["requests"] * INVOCATION if row["priced"] else None
     return Figures(
-        **{name: row[name] or 0 for name in ("conversions", "failed", "skipped", "cold_starts", "cache_hits")},
+        **{name: row[name] or 0 for name in ("conversions", "failed", "refused", "skipped", "cold_starts", "cache_hits")},
         environments=row["environments"],
         errors=errors,
         init=Init(row["inits"], _spread(row, "init")),

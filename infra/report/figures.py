@@ -47,10 +47,14 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Times in ms, memory in MiB, utilisation in % of the CPUs; percentiles are of conversions that went well."""
+    """Times in ms, memory in MiB, utilisation in % of the CPUs; percentiles are of conversions that went well.
+
+    `failed` have an error code; `refused` are those of them that were told to come back, as no slot was free.
+    """
 
     conversions: int = 0
     failed: int = 0
+    refused: int = 0
     skipped: int = 0
     cold_starts: int = 0
     cache_hits: int = 0

@@ -49,7 +49,7 @@ def tables(summary: Summary) -> Iterator[Table]:
 
 
 LATENCY, USED = ("latency p50", "p90", "p99"), ("CPU", "peak memory", "cost")
-DAY = ("day, UTC", "conversions", "failed", "cold starts", "init p50", *LATENCY, *USED)
+DAY = ("day, UTC", "conversions", "failed", "refused", "cold starts", "init p50", *LATENCY, *USED)
 GROUP = ("", "conversions", "failed", *LATENCY, "inference p50", *USED)
 
 
@@ -58,6 +58,7 @@ def _days(summary: Summary) -> Table:
         (
             f"{day.day:%Y-%m-%d}",
             *_counts(day.figures),
+            f"{day.figures.refused:,}",
             f"{day.figures.cold_starts:,}",
             median(day.figures.init.time),
             *_spread(day.figures.duration),
@@ -66,8 +67,9 @@ def _days(summary: Summary) -> Table:
         for day in summary.days[-MOST_DAYS:]
     ]
     left = len(summary.days) - len(rows)
-    note = f"The last {MOST_DAYS} of {len(summary.days)} days; --json has them all." if left else ""
-    return Table("By day", DAY, rows, note)
+    note = f"The last {MOST_DAYS} of {len(summary.days)} days; --json has them all. " if left else ""
+    note += "Refused are those of the failed that no slot was free for." if summary.total.refused else ""
+    return Table("By day", DAY, rows, note.strip())
 
 
 def _stages(total: Figures) -> Table:

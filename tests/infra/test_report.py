@@ -128,6 +128,7 @@ def test_errors_are_counted_by_code_the_most_frequent_first(tmp_path: Path) -> N
     total = summary(tmp_path, [made.line(at, error=code) for at, code in enumerate(codes)]).total
     assert list(total.errors.items()) == [("busy", 2), ("corrupt_image", 1)]
     assert (total.conversions, total.failed, total.failed_share) == (4, 3, 0.75)
+    assert total.refused == 2
 
 
 def test_failed_conversions_have_no_part_in_percentiles(tmp_path: Path) -> None:
@@ -189,7 +190,8 @@ def test_a_photo_that_was_never_read_has_no_size(tmp_path: Path) -> None:
 
 
 FIGURES = {
-    *("conversions", "failed", "skipped", "cold_starts", "cache_hits", "environments", "errors", "init", "stages"),
+    *("conversions", "failed", "refused", "skipped", "cold_starts", "cache_hits", "environments", "errors"),
+    *("init", "stages"),
     *("duration", "cpu_time", "cpu_utilisation", "memory", "max_memory", "cost"),
 }
 
