@@ -54,9 +54,21 @@ def perform(run: Run, folder: Path, styles: Path, noisy: bool = False) -> Seen:
     logs.mkdir(parents=True)
     try:
         with pinned(), place(scenario.target, logs, styles) as here:
-            return _Performance(scenario, here, random, noisy).both(asked)
+            pace = _measured(scenario, here, logs, run.name)
+            return _Performance(scenario, here, random, noisy, pace).both(asked)
     finally:
         _gather(logs, folder / LOG)
+
+
+def _measured(scenario: Scenario, here: Place, logs: Path, name: str) -> traffic.Pace | None:
+    """By processes of their own, whose log is no part of the run; None where nobody comes on their own."""
+    if not (scenario.before.load or scenario.after.load):
+        return None
+    with here.fleet(scenario.before) as fleet:
+        found = traffic.Pace.of(fleet, wishes(scenario.before, 2 * traffic.MEASURED, Random(f"{name} measured")))
+    for log in logs.iterdir():
+        log.unlink()
+    return found
 
 
 @dataclass
@@ -65,8 +77,8 @@ class _Performance:
     place: Place
     random: Random
     noisy: bool
+    pace: traffic.Pace | None
     seen: Seen = field(default_factory=Seen)
-    service_s: float | None = None
 
     def both(self, asked: Sequence[Sequence[Wish]]) -> Seen:
         before, after = self.scenario.before, self.scenario.after
@@ -85,10 +97,9 @@ class _Performance:
         self.place.delays.update(half.delays)
         faults = _faults(fleet)
         with hogs(half.hogs, half.hog_duty), paging(fleet.pids, half.paging_s), disturbance.watch() as others:
-            found = traffic.run(half, fleet, asked, self.random, self.service_s)
+            found = traffic.run(half, fleet, asked, self.random, self.pace)
         if not found.seconds:
             raise BadRequest("no picture came back")
-        self.service_s = found.service_s
         self.seen.add(found, _faults(fleet) - faults, others.most)
         self._check(half, len(found.seconds))
 

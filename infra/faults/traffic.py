@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from random import Random
-from statistics import fmean, median
+from statistics import fmean
 
 from infra.errors import BadRequest
 from infra.faults.fleet import Fleet
 from infra.faults.pictures import Wish
 from infra.faults.scenario import Half
 
-MEASURED = 10  # conversions by which it is told what can be served; the first is slow and does not count
+MEASURED = 10  # conversions by which either pace is told; the first is slow and does not count
 
 
 @dataclass
@@ -25,7 +25,6 @@ class Traffic:
     seconds: list[float] = field(default_factory=list)
     refused: int = 0
     lost: list[str] = field(default_factory=list)
-    service_s: float | None = None  # what one conversion takes, as far as that can be told
 
     def ask(self, fleet: Fleet, client: int, wish: Wish) -> bool:
         """False once something is lost: then the run is of no use."""
@@ -42,25 +41,43 @@ class Traffic:
         return True
 
 
-def run(half: Half, fleet: Fleet, wishes: Sequence[Wish], random: Random, service_s: float | None) -> Traffic:
-    """Ask for all of them. `service_s` is what one conversion takes, where that is known: a half whose questions
-    come on their own measures it first, and so does one that asks for more than can be served, without pauses, as
-    conversions are quicker one after the other.
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds that a conversion takes: with a pause after each, as on an idle server, and one after the other."""
 
-    Raises BadRequest where an answer was lost.
-    """
-    seen, left = Traffic(service_s=service_s), iter(wishes)
-    if half.load > 1 or (half.load and not service_s):
-        _in_turn(fleet, islice(left, MEASURED), seen, 1, pause=half.load <= 1)
-        seen.service_s = fmean(seen.seconds[1:]) if len(seen.seconds) > 1 else None
-    if half.load and seen.service_s:
-        _on_their_own(fleet, left, seen, half, random)
+    idle: float
+    busy: float
+
+    @classmethod
+    def of(cls, fleet: Fleet, wishes: Sequence[Wish]) -> Pace:
+        """Measured, half of the wishes each. Raises BadRequest where an answer was lost."""
+        middle, took = len(wishes) // 2, []
+        for part, pause in ((wishes[:middle], True), (wishes[middle:], False)):
+            seen = Traffic()
+            _in_turn(fleet, iter(part), seen, 1, pause)
+            _whole(seen)
+            took.append(fmean(seen.seconds[1:]))
+        return cls(*took)
+
+    def between(self, half: Half) -> float:
+        """Seconds between two bursts, so that `load` times what can be served is asked for."""
+        return half.burst * (self.busy if half.load > 1 else self.idle) / half.load
+
+
+def run(half: Half, fleet: Fleet, wishes: Sequence[Wish], random: Random, pace: Pace | None = None) -> Traffic:
+    """Ask for all; questions that come on their own need a `pace`. Raises BadRequest where an answer was lost."""
+    seen = Traffic()
+    if half.load and pace:
+        _on_their_own(fleet, iter(wishes), seen, half, pace.between(half), random)
     else:
-        _in_turn(fleet, left, seen, half.clients)
-        seen.service_s = median(seen.seconds) / half.clients if seen.seconds else None
+        _in_turn(fleet, iter(wishes), seen, half.clients)
+    _whole(seen)
+    return seen
+
+
+def _whole(seen: Traffic) -> None:
     if seen.lost:
         raise BadRequest(seen.lost[0])
-    return seen
 
 
 def _in_turn(fleet: Fleet, wishes: Iterator[Wish], seen: Traffic, clients: int, pause: bool = False) -> None:
@@ -80,10 +97,10 @@ def _in_turn(fleet: Fleet, wishes: Iterator[Wish], seen: Traffic, clients: int, 
     _all(threading.Thread(target=client, args=(number,)) for number in range(clients))
 
 
-def _on_their_own(fleet: Fleet, wishes: Iterator[Wish], seen: Traffic, half: Half, random: Random) -> None:
-    """Bursts at random times (Poisson), so that `load` times what can be served is asked for."""
-    assert seen.service_s
-    between_s = half.burst * seen.service_s / half.load
+def _on_their_own(
+    fleet: Fleet, wishes: Iterator[Wish], seen: Traffic, half: Half, between_s: float, random: Random
+) -> None:
+    """Bursts at random times (Poisson), with `between_s` from one to the next on average."""
     coming: list[threading.Thread] = []
     due = time.perf_counter()
     while burst := list(islice(wishes, half.burst)):

@@ -296,6 +296,31 @@ class TestTime:
         assert found.until is not None
 
 
+def test_environments_of_three_conversions_two_at_a_time_are_cold_starts() -> None:
+    parts = [Part(16, environment=name) for name in "ab"]
+    brief = log(*parts, *[Part(6, environment=f"e{number}") for number in range(5)])
+    # Each six are two environments' three, which answer in turns.
+    place = pl.int_range(pl.len()).over("environment", "event")
+    known = pl.col("environment").is_in(["a", "b"])
+    second = ~known & (pl.col("event") == "conversion") & (place % 2 == 1)
+    named = pl.when(second).then(pl.col("environment") + "x").otherwise(pl.col("environment"))
+    inits = brief.filter(pl.col("event") == "init", ~known).with_columns(environment=pl.col("environment") + "x")
+    cold = known & pl.col("cold_start") | ~known & (place < 2)
+    both = pl.concat([brief.with_columns(environment=named, cold_start=cold), inits]).sort("at")
+    assert diagnose(both).cause is Cause.COLD_STARTS
+
+
+def test_conversions_that_come_in_pairs_are_no_queue() -> None:
+    def pairs(frame: pl.DataFrame) -> pl.DataFrame:
+        later = pl.when(pl.int_range(pl.len()) % 2 == 1).then(85.0).otherwise(0.2)
+        return frame.with_columns(queue=later, duration=pl.col("duration") + later)
+
+    alone, paired = log(Part(60, every_ms=300)), log(Part(60, every_ms=600), seed=1).filter(event="conversion")
+    late = alone["at"].max() + (paired["at"] - paired["at"].min()) + timedelta(seconds=1)  # type: ignore[operator]
+    both = pl.concat([alone, pairs(paired.with_columns(at=late, cold_start=False))])
+    assert Cause.QUEUEING not in {one.cause for one in diagnose(both).causes}
+
+
 def test_slow_s3_of_one_environment_among_twenty_is_told() -> None:
     parts = [Part(40, environment=f"e{number}", s3=(30, 20)) for number in range(19)]
     [found] = diagnose(log(*parts, Part(40, environment="slow", s3=(3000, 20)))).causes

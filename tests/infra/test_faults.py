@@ -247,8 +247,8 @@ class Counting:
         return []
 
 
-def run(half: Half, fleet: Counting, count: int = 20, service_s: float | None = None) -> traffic.Traffic:
-    return traffic.run(half, fleet, [WISH] * count, Random(1), service_s)
+def run(half: Half, fleet: Counting, count: int = 20, pace: float = 0.0) -> traffic.Traffic:
+    return traffic.run(half, fleet, [WISH] * count, Random(1), traffic.Pace(pace, pace) if pace else None)
 
 
 def test_clients_in_turn_are_as_many_as_asked_for() -> None:
@@ -261,34 +261,33 @@ def test_clients_in_turn_are_as_many_as_asked_for() -> None:
 
 def test_questions_on_their_own_wait_for_no_answer() -> None:
     fleet = Counting(0.2)
-    seen = run(Half(HALF.photos, load=1.0), fleet, service_s=0.001)
+    seen = run(Half(HALF.photos, load=1.0), fleet, pace=0.001)
     assert len(seen.seconds) == 20
     assert fleet.most > 3
 
 
 def test_questions_in_bursts_come_at_once() -> None:
     fleet = Counting(0.05)
-    run(Half(HALF.photos, load=0.5, burst=5), fleet, service_s=0.02)
+    run(Half(HALF.photos, load=0.5, burst=5), fleet, pace=0.02)
     times = [at for _, at in fleet.asked]
     gaps = [times[first] - times[first - 1] for first in range(5, 20, 5)]
     within = [times[first + 4] - times[first] for first in range(0, 20, 5)]
     assert sum(within) < sum(gaps)
 
 
-def test_what_can_be_served_is_measured_where_it_is_not_known() -> None:
-    seen = run(Half(HALF.photos, load=2.0), Counting(0.01))
-    assert seen.service_s is not None
-    assert seen.service_s >= 0.01
-    assert len(seen.seconds) == 20
+def test_what_can_be_served_is_measured_with_pauses_and_without() -> None:
+    fleet = Counting(0.02)
+    pace = traffic.Pace.of(fleet, [WISH] * 8)
+    assert min(pace.idle, pace.busy) >= 0.02
+    times = [at for _, at in fleet.asked]
+    assert times[3] - times[0] > 1.5 * (times[7] - times[4])
 
 
-def test_for_more_than_can_be_served_that_is_measured_anew_and_without_pauses() -> None:
-    fleet = Counting(0.01)
-    seen = run(Half(HALF.photos, load=2.0), fleet, service_s=5.0)
-    times = [at for _, at in fleet.asked[: traffic.MEASURED]]
-    assert seen.service_s is not None
-    assert 0.01 <= seen.service_s < 1.0
-    assert times[-1] - times[0] < 2 * 0.01 * traffic.MEASURED
+def test_more_than_can_be_served_is_more_than_one_after_the_other() -> None:
+    pace = traffic.Pace(idle=0.3, busy=0.2)
+    assert pace.between(Half(HALF.photos, load=2.0)) == 0.1
+    assert pace.between(Half(HALF.photos, load=0.5)) == 0.6
+    assert pace.between(Half(HALF.photos, load=0.5, burst=4)) == 2.4
 
 
 def test_refusals_are_counted_apart() -> None:

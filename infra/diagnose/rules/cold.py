@@ -16,6 +16,8 @@ RATE, ALL_ALONG = 0.10, 0.25
 TIMES = 3.0  # as often as before
 
 COLD = pl.col("cold_start").fill_null(False)
+# One conversion in three says little by itself; that all of them were an environment's of three says much.
+BRIEF = -pl.len().over("environment").cast(pl.Float64)
 CURE = (
     "Keep environments warm with provisioned concurrency (ProvisionedConcurrency in the template), or call the "
     "function every few minutes (the warm-up event); more memory makes init shorter. Environments that end "
@@ -30,12 +32,12 @@ def cold_starts(log: Log) -> Finding | None:
     is the share of cold ones times that. A log of mostly cold ones has no better time to compare with, so that
     many count as they are.
     """
-    rows = log.good.with_column("cold", COLD.cast(pl.Float64))
+    rows = log.good.with_column("cold", COLD.cast(pl.Float64)).with_column("brief", BRIEF)
     cold, warm = rows.where(COLD), rows.where(~COLD)
     if len(cold) < SEEN:
         return None
     cost = cold.mean("latency") - (warm.median("latency") if len(warm) else cold.median("service"))
-    split = rows.split("cold")
+    split = rows.split("cold") or rows.split("brief")
     if not split:
         return _all_along(log, rows, cold, cost)
     rate, before = split.during.average("cold"), split.before.average("cold")

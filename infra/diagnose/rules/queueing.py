@@ -13,6 +13,10 @@ from infra.diagnose.rows import Rows, Split
 
 LEAST = 0.3  # of a conversion: waiting for less is the last one's end, which any traffic meets
 LONG = 5.0  # conversions' time, at the mean: clients that take turns wait for one another, as many as they are
+PAIR, MORE = (
+    1.0,
+    0.2,
+)  # of a conversion, and of requests: without more of them, waiting for less is coming in pairs
 REFUSED, TIMES_REFUSED = 0.05, 5  # of all requests, and at least so many
 FILL = 1e-3  # keeps a logarithm from zero
 
@@ -41,6 +45,8 @@ def queueing(log: Log) -> Finding | None:
 
 def _more(log: Log, split: Split) -> Finding | None:
     before, during = (_per_minute(log, part) for part in (split.before, split.during))
+    if during < (1 + MORE) * before and length(split.during) < PAIR and not refused(log, split.during):
+        return None
     return finding(
         log,
         split,
