@@ -28,6 +28,7 @@ SEPARATE, SEPARATE_FLAGS = 0.75, 0.55
 # What clients ask for, and no machine adds its noise to: sizes of mixed traffic that doubled are 0.7.
 SEPARATE_ASKED = 0.6
 MOST_CORRELATED = 0.5  # a steady rise is correlated by itself, and must not count for nothing
+LAGS = 1, 2  # neighbours, and those who come in pairs
 LASTING = 0.9  # of the best z: a change that nearly as well lasts to the end is taken to do so
 BOUNDARIES = 300  # at most so many places where a stretch may begin or end; the time goes with their square
 
@@ -85,15 +86,14 @@ def _bound(size: int) -> float:
 def _inflation(values: Floats, at: tuple[int, int]) -> float:
     """By how much correlated neighbours widen a mean: sqrt((1 + r) / (1 - r)), with r around each part's mean.
 
-    Below 1 for what comes at regular intervals, as every third conversion that is cold: less than by chance.
-    Below zero, r counts only where it is more than chance (two standard errors, 1 / sqrt(n) each).
+    Never below 1: where every second conversion waits for the one before it, the mean is no surer for it.
     """
     ranks = _ranked(values)
     rest = np.concatenate([part - part.mean() for part in np.split(ranks, at) if len(part)])
     if not (power := float(rest @ rest)):
         return 1.0
-    r = float(rest[1:] @ rest[:-1]) / power
-    r = 0.0 if -2 / np.sqrt(len(rest)) < r < 0 else min(max(-MOST_CORRELATED, r), MOST_CORRELATED)
+    r = max(float(rest[lag:] @ rest[:-lag]) / power for lag in LAGS)
+    r = min(max(0.0, r), MOST_CORRELATED)
     return float(np.sqrt((1 + r) / (1 - r)))
 
 

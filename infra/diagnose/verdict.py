@@ -48,11 +48,11 @@ def diagnosed(log: Log) -> Diagnosis:
 
 
 def ranked(found: Iterable[Finding]) -> list[Finding]:
-    """What began and lasts, then what is over, then what was so all along, each by its share of the slowdown.
+    """What began and lasts, then what was so all along, then what is over, each by its share of the slowdown.
 
     The question is why conversions got slower; equal ones are told in the order of RULES (sorting is stable).
     """
-    findings = sorted(found, key=lambda one: (not one.since, bool(one.until), -one.added_ms))
+    findings = sorted(found, key=lambda one: (bool(one.until), not one.since, -one.added_ms))
     whole = max([sum(one.added_ms for one in findings), *(_observed(one) for one in findings)], default=0.0)
     return [replace(one, share=one.added_ms / whole if whole > 0 else 0.0) for one in findings]
 

@@ -310,6 +310,25 @@ def test_environments_of_three_conversions_two_at_a_time_are_cold_starts() -> No
     assert diagnose(both).cause is Cause.COLD_STARTS
 
 
+def test_some_photos_of_a_dearer_format_are_slow_decoding() -> None:
+    photos = Part(50, photo_side=1500)
+    some = log(photos, Part(50, photo_side=1500, progressive=True, every_ms=400), seed=4)
+    usual = log(photos, Part(50, photo_side=1500, every_ms=400), seed=4)
+    third = pl.int_range(pl.len()) % 3 == 0
+    mixed = [
+        pl.when(third).then(usual[name]).otherwise(some[name]).alias(name)
+        for name in usual.columns
+        if name != "at"
+    ]
+    assert diagnose(some.with_columns(mixed)).cause is Cause.SLOW_DECODE
+
+
+def test_a_queue_that_came_and_went_within_seconds_is_none() -> None:
+    calm, crowd = Part(80, every_ms=200), Part(16, queue=400, every_ms=60)
+    found = diagnose(log(calm, crowd, replace(calm, count=40)))
+    assert Cause.QUEUEING not in {one.cause for one in found.causes}
+
+
 def test_conversions_that_come_in_pairs_are_no_queue() -> None:
     def pairs(frame: pl.DataFrame) -> pl.DataFrame:
         later = pl.when(pl.int_range(pl.len()) % 2 == 1).then(85.0).otherwise(0.2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from infra.diagnose.causes import Cause, Figure, Finding
+from infra.diagnose.changes import SEPARATE_ASKED
 from infra.diagnose.evidence import EXPLAINED, figure, finding
 from infra.diagnose.log import Log
 from infra.diagnose.rows import Rows, Split
@@ -41,7 +42,10 @@ def slow_decode(log: Log) -> Finding | None:
     """
     rows = log.warm.known("decode").with_column("kind", KIND)
     rows = rows.with_column("each", pl.col("decode") / pl.col("megapixels"))
-    split = rows.split("each") or rows.split("decode")  # for the picture, as pictures of all sizes come by turns
+    # Each kind of photos has one cost, so that some of a dearer one stand out; for the picture, as pictures of all
+    # sizes come by turns; and as it is.
+    rows = rows.with_column("cost", pl.col("decode").median().over("kind"))
+    split = rows.split("cost") or rows.split("each", SEPARATE_ASKED) or rows.split("decode", SEPARATE_ASKED)
     if not split or split.ratio("decode_cpu") < OWN_CPU:
         return None
     reason = _reason(split)

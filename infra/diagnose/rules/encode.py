@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from infra.diagnose.causes import Cause, Figure, Finding
+from infra.diagnose.changes import SEPARATE_ASKED
 from infra.diagnose.evidence import EXPLAINED, figure, finding
 from infra.diagnose.log import Log
 from infra.diagnose.rows import Split
@@ -33,7 +34,7 @@ def slow_encode(log: Log) -> Finding | None:
     """
     rows = log.warm.known("encode", "megapixels")
     rows = rows.with_column("weight", rows["output_bytes"] / rows["megapixels"])
-    split = rows.split("encode")
+    split = rows.split("encode", SEPARATE_ASKED)
     reason = _reason(split) if split else None
     if not split or not reason:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from infra.diagnose.causes import Cause, Finding
 from infra.diagnose.changes import SEPARATE_ASKED
-from infra.diagnose.evidence import EXPLAINED, figure, finding
+from infra.diagnose.evidence import EXPLAINED, MEASURED, figure, finding
 from infra.diagnose.log import Log
 
 CURE = (
@@ -31,7 +31,7 @@ def larger_inputs(log: Log) -> Finding | None:
         split,
         Cause.LARGER_INPUTS,
         added,
-        EXPLAINED,
+        MEASURED if split.until else EXPLAINED,  # sizes of a while differ by chance
         shows="megapixels",
         what="pictures have more pixels",
         stage="inference",

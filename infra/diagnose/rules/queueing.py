@@ -13,6 +13,7 @@ from infra.diagnose.rows import Rows, Split
 
 LEAST = 0.3  # of a conversion: waiting for less is the last one's end, which any traffic meets
 LONG = 5.0  # conversions' time, at the mean: clients that take turns wait for one another, as many as they are
+BRIEF_S = 10.0  # a queue that came and went within seconds is what arrivals by chance make
 PAIR, MORE = (
     1.0,
     0.2,
@@ -38,6 +39,8 @@ def queueing(log: Log) -> Finding | None:
     """
     rows = log.made.known("waited", "service")
     split = rows.split("waited")
+    if split and split.until and (split.until - split.since).total_seconds() < BRIEF_S:
+        split = None
     if split and split.during.average("waited") >= LEAST * split.during.mean("service"):
         return _more(log, split)
     return _all_along(log, rows)
