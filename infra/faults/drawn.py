@@ -1,8 +1,8 @@
 """The rows of the set `held`: drawn by chance from these ranges, so that nobody who made the rules has chosen one.
 
-Ranges go from what a user would barely notice to what nobody could overlook. What is of another kind each time (a
-format, a setting) is listed, and only its figures are drawn. The seed is the date on which the rules stood, and the
-number of the draw: rules that are changed after a look at one set need another.
+Ranges go from what a user would barely notice to what nobody could overlook. What is of another kind each time
+(a format, a setting) is listed, and only its figures are drawn. The seed is the date on which the rules stood, and
+the number of the draw: rules that are changed after a look at one set need another.
 """
 
 from __future__ import annotations

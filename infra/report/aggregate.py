@@ -77,7 +77,10 @@ def capped(names: pl.Series, most: int) -> pl.Series:
 def _figures(row: dict[str, Any], errors: dict[str, int], gb_second: float) -> Figures:
     usd = row["gb_seconds"] * gb_second + row["requests"] * INVOCATION if row["priced"] else None
     return Figures(
-        **{name: row[name] or 0 for name in ("conversions", "failed", "refused", "skipped", "cold_starts", "cache_hits")},
+        **{
+            name: row[name] or 0
+            for name in ("conversions", "failed", "refused", "skipped", "cold_starts", "cache_hits")
+        },
         environments=row["environments"],
         errors=errors,
         init=Init(row["inits"], _spread(row, "init")),

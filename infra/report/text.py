@@ -19,7 +19,8 @@ from infra.report.summary import Summary
 from infra.text import shown
 
 WIDTH = 140  # where no terminal says how wide it is, as in a pipe
-SPARE = ("init p50", "inference p50", "refused", "cold starts", "peak memory", "CPU", "cost")  # the first goes first
+# Columns that a narrow terminal goes without; the first goes first.
+SPARE = ("init p50", "inference p50", "refused", "cold starts", "peak memory", "CPU", "cost")
 NAME: Any = {"min_width": 10, "max_width": 32, "overflow": "fold"}
 FIGURE: Any = {"justify": "right", "no_wrap": True}
 # What means something in Markdown, in HTML within it, or in GitHub's own dialect.
