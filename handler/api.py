@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,7 +24,7 @@ from handler.errors import ConversionError
 from handler.events import source
 from handler.limits import largest_picture, limits
 from handler.lines import Caller
-from handler.page import page_routes
+from handler.page import ASK_FIRST, HEADERS, READ, answer, page_routes
 from handler.slots import Slots
 from handler.turns import awaited
 from handler.uploads import upload_routes
@@ -45,7 +46,11 @@ class Application(FastAPI):
 
 def create_app(converter: Converter, slots: Slots) -> FastAPI:
     """The ASGI application, for Mangum on Lambda and for uvicorn anywhere else."""
-    app = Application(title="animegan-lambda", version=__version__, description="Photos in, anime pictures out.")
+    about = "Photos in, anime pictures out."
+    # FastAPI's own pages of documentation load their scripts from elsewhere.
+    app = Application(
+        title="animegan-lambda", version=__version__, description=about, docs_url=None, redoc_url=None
+    )
     app.add_middleware(EveryAnswer)
     app.add_exception_handler(ConversionError, conversion_problem)
     app.add_exception_handler(HTTPException, http_problem)
@@ -55,25 +60,25 @@ def create_app(converter: Converter, slots: Slots) -> FastAPI:
     @app.post("/convert", summary="Convert a photo", response_class=Response)
     async def convert(request: Request) -> Response:
         as_image, format = wanted_image(request.headers.get("accept", ""))
-        answer = _picture if as_image else _document
+        carried = _picture if as_image else _document
         caller = _caller(request)
         try:
             wanted = await reader.read(request)
             most = largest_picture(caller.source, converter.settings)
             wanted = replace(wanted, format=wanted.format or format, max_output_bytes=most)
             if found := converter.cached(wanted, caller):  # here and now: it takes neither a slot nor its turn
-                return answer(found)
+                return carried(found)
             future = slots.submit(lambda queued: converter(wanted, caller, queued))
         except ConversionError as refused:
             converter.refuse(refused, caller)
             raise
-        return answer(await awaited(future, request))
+        return carried(await awaited(future, request))
 
     @app.get("/styles", summary="The styles that there are")
     async def styles(request: Request) -> Response:
         may = limits(source(request.scope.get("aws.event")), converter.settings)
         known = converter.styles.described()
-        faces = converter.settings.detector.is_file()
+        faces = await run_in_threadpool(converter.paints_faces)
         default = converter.settings.style
         return json_answer({"default": default, "styles": known, "limits": may, "faces": faces})
 
@@ -83,9 +88,22 @@ def create_app(converter: Converter, slots: Slots) -> FastAPI:
         uptime = round(time.monotonic() - started, 1)
         return json_answer({"status": "ok", "version": __version__, "styles": digests, "uptime_s": uptime})
 
+    @app.api_route("/docs", methods=READ, include_in_schema=False)
+    async def documentation(request: Request) -> Response:
+        from handler import docs
+
+        html = docs.page(app.openapi(), _address(request))
+        return answer(request, "docs.html", html, ASK_FIRST, {**HEADERS, "Content-Security-Policy": docs.policy()})
+
     app.include_router(upload_routes(converter))
     app.include_router(page_routes(converter))
     return app
+
+
+def _address(request: Request) -> str:
+    """Where this was asked, stage and all, as its client wrote it: text, and perhaps no URL."""
+    host = request.headers.get("host", "localhost")
+    return f"{request.scope.get('scheme', 'http')}://{host}{request.scope.get('root_path', '')}"
 
 
 def _caller(request: Request) -> Caller:

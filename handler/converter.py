@@ -84,6 +84,10 @@ class Converter:
     ) -> Painter:
         return self._faces.painter(lambda: request.digest, generator, caller.remaining_ms, line.said)
 
+    def paints_faces(self) -> bool:
+        """Whether `face` can be asked for: the detector is there and whole."""
+        return self._faces.detector.is_whole()
+
     @cached_property
     def _faces(self) -> Faces:
         from handler.face_detector import Detector  # OpenCV's, which other conversions need not load

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import stat
 import threading
 from dataclasses import replace
 from functools import cached_property
@@ -27,17 +28,28 @@ MOST_BOXES = 1000
 MOST_CLOSELY, LEAST_CLOSELY = 8, 64  # the largest faces are looked at twice, if their square has so many pixels
 CLOSE_SIDE = 256  # of the square as it is searched, 5 ms
 
+Stamp = tuple[int, int, int]
+
 
 class Detector:
     """Finds faces; loaded at its first use. Thread-safe: OpenCV's object keeps the size of its input."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, threading.Lock()
+        self._whole: dict[Stamp | None, bool] = {None: False}
 
     def check(self) -> None:
         """Raises NotConfigured where the file is missing or not the detector's."""
         with self._lock:
             _ = self._net
+
+    def is_whole(self) -> bool:
+        """Whether the file is the detector's; its bytes are looked at once for as long as it stays the same."""
+        stamp = _stamp(self._path)
+        with self._lock:
+            if stamp not in self._whole:
+                self._whole = {None: False, stamp: _is_known(self._path)}
+            return self._whole[stamp]
 
     def __call__(self, rgb: Pixels) -> tuple[Face, ...]:
         """Faces of an H×W×3 picture, the largest first. Raises NotConfigured."""
@@ -98,6 +110,23 @@ def _model(path: Path) -> NDArray[np.uint8]:
             f"face_detection_yunet_2023mar.onnx {SHA256[:8]}…): pull it again."
         )
     return np.frombuffer(data, np.uint8)
+
+
+def _is_known(path: Path) -> bool:
+    try:
+        _model(path)
+    except NotConfigured:
+        return False
+    return True
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """What changes with a file, None where there is none: only regular ones are read, as a pipe could block."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return (found.st_size, found.st_mtime_ns, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
 
 def searched(rgb: Pixels) -> Pixels:

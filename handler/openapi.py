@@ -1,4 +1,4 @@
-"""What FastAPI cannot see of our routes, for the OpenAPI document: bodies are read by bodies.py, not by it.
+"""What FastAPI cannot see of our routes, for the OpenAPI document: bodies, answers and errors.
 
 Imported when somebody asks for the document, since building these schemas at each cold start would cost 40 ms.
 """
@@ -7,77 +7,112 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
+from handler import errors
 from handler.bodies import Parameters
+from handler.errors import ConversionError
+from handler.schemas import Converted, Form, Health, JsonBody, Known, Problem, Status
 from handler.uploads import Upload
 
-BINARY = {"schema": {"type": "string", "format": "binary"}}
-FORM = {"type": "object", "properties": {"file": BINARY["schema"]}, "required": ["file"]}
+BINARY = {"type": "string", "format": "binary"}
+REFERENCE = "#/components/schemas/{model}"
+ID = {"type": "string", "pattern": "^[0-9a-f]{32}$", "examples": ["0123456789abcdef0123456789abcdef"]}
+NOT_FOUND = (404, "not_found", "Not Found")  # of http_problem in answers.py
 
-
-class JsonBody(Parameters):
-    """The JSON body of POST /convert."""
-
-    image: str = Field(description="the photo in base64, or as a data URI")
-
-
-class Converted(BaseModel):
-    """The JSON answer of POST /convert."""
-
-    image: str = Field(description="the picture in base64")
-    format: str
-    width: int
-    height: int
-    style: str
-    timings: dict[str, float] = Field(description="milliseconds per stage; total has everything")
-    warnings: list[str]
-
-
-class Style(BaseModel):
-    name: str
-    title: str
-    licence: str
-    precision: str
-    kernel: str = Field(description="native: the style's own operators; torch: torch's alone")
-    digest: str = Field(description="of its checkpoint")
-
-
-class Limits(BaseModel):
-    """What a client has to know before it sends a photo."""
-
-    max_side: int = Field(description="largest long side of a result in pixels")
-    max_input_bytes: int = Field(description="largest photo")
-    max_input_pixels: int = Field(description="largest photo, its width times its height")
-    max_payload_bytes: int = Field(description="largest photo in a request, as base64 in JSON")
-    uploads: bool = Field(description="whether POST /uploads takes larger ones")
-
-
-class Known(BaseModel):
-    """The answer of GET /styles."""
-
-    default: str
-    styles: list[Style]
-    limits: Limits
-    faces: bool = Field(description="whether `face` can be asked for")
+Codes = dict[int, list[tuple[str, str]]]  # status -> code and title of each
+STORAGE = (errors.NotConfigured, errors.AccessDenied, errors.StorageRefused, errors.StorageUnavailable)
+REQUEST = (errors.PayloadTooLarge, errors.UnknownStyle, errors.InvalidParameter)
+PHOTO = (
+    errors.InvalidBase64,
+    errors.EmptyImage,
+    errors.TooManyPixels,
+    errors.UnsupportedFormat,
+    errors.CorruptImage,
+)
+WORK = (errors.NotConfigured, errors.Busy, errors.OutOfTime)
+RAISED: dict[tuple[str, str], tuple[type[ConversionError], ...]] = {
+    ("/convert", "post"): (*PHOTO, *REQUEST, *WORK),
+    ("/styles", "get"): (),
+    ("/health", "get"): (),
+    ("/uploads", "post"): (errors.InvalidBase64, *REQUEST, *STORAGE),
+    ("/uploads/{id}", "get"): (*STORAGE, errors.SourceChanged),
+}
 
 
 def documented(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with the bodies of POST /convert and POST /uploads, and the answers of /convert and /styles."""
-    convert, uploads = document["paths"]["/convert"]["post"], document["paths"]["/uploads"]["post"]
-    convert["parameters"] = [
-        {"name": name, "in": "query", "schema": schema}
-        for name, schema in Parameters.model_json_schema()["properties"].items()
-    ]
-    bodies = {"application/json": _schema(JsonBody), "image/*": BINARY, "multipart/form-data": {"schema": FORM}}
-    convert["requestBody"] = {"required": True, "content": bodies}
-    convert["responses"]["200"]["content"] = {"application/json": _schema(Converted), "image/*": BINARY}
-    uploads["requestBody"] = {"content": {"application/json": _schema(Upload)}}
-    known = Known.model_json_schema(ref_template="#/components/schemas/{model}")
-    document.setdefault("components", {}).setdefault("schemas", {}).update(known.pop("$defs"))
-    document["paths"]["/styles"]["get"]["responses"]["200"]["content"] = {"application/json": {"schema": known}}
+    """The document with all bodies, answers and error codes."""
+    paths, kept = document["paths"], Kept(document)
+    _convert(paths["/convert"]["post"], kept)
+    _uploads(paths["/uploads"]["post"], kept)
+    paths["/uploads/{id}"]["get"]["parameters"][0]["schema"] = ID
+    answers: dict[str, type[BaseModel]] = {"/styles": Known, "/health": Health, "/uploads/{id}": Status}
+    for path, model in answers.items():
+        paths[path]["get"]["responses"] = {"200": _answer(kept.json(model))}
+    for (path, method), raised in RAISED.items():
+        codes = _codes((*raised, errors.InternalError), NOT_FOUND if "{" in path else None)
+        paths[path][method]["responses"] |= {str(status): _problem(said, kept) for status, said in codes.items()}
     return document
 
 
-def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    return {"schema": model.model_json_schema()}
+class Kept:
+    """The document's components, which the models that others refer to go to."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._schemas: dict[str, Any] = {}
+        document["components"] = {"schemas": self._schemas}  # FastAPI's are of errors that nothing here answers
+
+    def schema(self, model: type[BaseModel]) -> dict[str, Any]:
+        said = model.model_json_schema(ref_template=REFERENCE)
+        self._schemas.update(said.pop("$defs", {}))
+        return said
+
+    def json(self, model: type[BaseModel]) -> dict[str, Any]:
+        return {"application/json": {"schema": self.schema(model)}}
+
+    def problem(self) -> dict[str, str]:
+        self._schemas.setdefault("Problem", self.schema(Problem))
+        return {"$ref": REFERENCE.format(model="Problem")}
+
+
+def _convert(convert: dict[str, Any], kept: Kept) -> None:
+    parameters = kept.schema(Parameters)["properties"]
+    convert["parameters"] = [
+        {"name": name, "in": "query", "schema": schema} for name, schema in parameters.items()
+    ]
+    form = {"type": "object", "properties": {"file": BINARY, **parameters}, "required": ["file"]}
+    image = {"image/*": {"schema": BINARY}}
+    bodies = {**image, **kept.json(JsonBody), "multipart/form-data": {"schema": form}}
+    convert["requestBody"] = {"required": True, "content": bodies}
+    convert["responses"] = {"200": _answer({**kept.json(Converted), **image})}
+
+
+def _uploads(uploads: dict[str, Any], kept: Kept) -> None:
+    body = kept.json(Upload)
+    body["application/json"]["schema"]["properties"]["content_type"]["examples"] = ["image/jpeg"]
+    uploads["requestBody"] = {"required": True, "content": body}
+    uploads["responses"] = {"201": _answer(kept.json(Form))}
+
+
+def _answer(content: dict[str, Any]) -> dict[str, Any]:
+    return {"description": "Done", "content": content}
+
+
+def _codes(raised: tuple[type[ConversionError], ...], more: tuple[int, str, str] | None) -> Codes:
+    codes: Codes = {}
+    said = [(error.status, error.code, error.title) for error in raised]
+    for status, code, title in sorted([*said, *([more] if more else [])], key=lambda one: one[0]):
+        codes.setdefault(status, []).append((code, title))
+    return codes
+
+
+def _problem(said: list[tuple[str, str]], kept: Kept) -> dict[str, Any]:
+    schema = {"allOf": [kept.problem()], "properties": {"code": {"enum": [code for code, _ in said]}}}
+    answer: dict[str, Any] = {
+        "description": "; ".join(f"{code}: {title}" for code, title in said),
+        "content": {"application/problem+json": {"schema": schema}},
+    }
+    if any(code == errors.Busy.code for code, _ in said):
+        seconds = {"description": "seconds, with busy", "schema": {"type": "integer"}}
+        answer["headers"] = {"Retry-After": seconds}
+    return answer

@@ -52,14 +52,14 @@ def page_routes(converter: Converter) -> APIRouter:
     @router.api_route("/", methods=READ)
     async def index(request: Request) -> Response:
         policy = POLICY.format(" ".join(["'self'", *await run_in_threadpool(page.buckets)]))
-        return _answer(request, INDEX, page.html, ASK_FIRST, {**HEADERS, "Content-Security-Policy": policy})
+        return answer(request, INDEX, page.html, ASK_FIRST, {**HEADERS, "Content-Security-Policy": policy})
 
     @router.api_route("/static/{version}/{name}", methods=READ)
     async def file(request: Request, version: str, name: str) -> Response:
         if name not in page.files:
             raise HTTPException(404)
         keep = FOR_EVER if version == page.version else ASK_FIRST  # while one version replaces another
-        return _answer(request, name, page.files[name], keep, HEADERS)
+        return answer(request, name, page.files[name], keep, HEADERS)
 
     return router
 
@@ -111,7 +111,7 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _answer(request: Request, name: str, body: bytes, keep: str, more: Mapping[str, str]) -> Response:
+def answer(request: Request, name: str, body: bytes, keep: str, more: Mapping[str, str]) -> Response:
     """The file, or 304 where the client has it. The ETag is of the headers too, as a 304 cannot renew a policy."""
     tag = f'"{hashlib.sha256(repr(more).encode() + body).hexdigest()[:32]}"'
     headers = {**more, "ETag": tag, "Cache-Control": keep}

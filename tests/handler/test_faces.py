@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 import tomllib
@@ -354,6 +355,38 @@ def test_a_detector_with_a_damaged_byte_is_named_before_opencv_reads_it(
     told = r"no YuNet detector \(its SHA-256 is \w{8}…, and that of .* 8f2383e4…\)"
     with pytest.raises(NotConfigured, match=told):
         converting(damaged)(WANTED, Caller("test"))
+
+
+def test_whether_there_is_a_detector_goes_by_its_bytes_which_are_read_once(
+    tmp_path: Path, shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, path, reads = shared(YUNET).read_bytes(), tmp_path / "x.onnx", list[Path]()
+    whole = Detector(path)
+    assert not whole.is_whole()
+    path.write_bytes(data[:-1] + b"?")
+    assert not whole.is_whole()
+    path.write_bytes(data)
+    os.utime(path, ns=(1, 1))
+    read = Path.read_bytes
+
+    def counted(path: Path) -> bytes:
+        reads.append(path)
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", counted)
+    assert [whole.is_whole(), whole.is_whole()] == [True, True]
+    assert reads == [path]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no network at all"])
+def test_styles_say_that_there_are_no_faces_without_a_whole_detector(
+    settings: Settings, tmp_path: Path, content: bytes | None
+) -> None:
+    path = tmp_path / "x.onnx"
+    if content is not None:
+        path.write_bytes(content)
+    damaged = settings.model_copy(update={"face_detector": str(path)})
+    assert not converting(damaged).paints_faces()
 
 
 def test_a_detector_that_is_a_folder_is_named_too(tmp_path: Path) -> None:
