@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from infra import http_event, interrupts
+from infra.aside import clear
 from infra.emulator import Emulator, Invocation
 from infra.outcome import Outcome
 from infra.outputs import Taken, Targets, write
@@ -78,6 +79,7 @@ class Batch:
         """What becomes of one of the photos. Raises what starting the function raises."""
         try:
             target = self._targets.claim(photo)
+            clear(target.parent)
             if self._is_kept(photo, target):
                 return Outcome.exists(photo.path, target)
             data = _read(photo.path)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from infra.aside import aside
 from infra.photos import Photo
 from infra.text import shown
 
@@ -73,9 +74,7 @@ def own_format(head: bytes) -> str:
 def write(target: Path, data: bytes) -> None:
     """Write a file by rename, so that a killed process leaves the old one or none, never half. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Not tempfile, whose files nobody else may read; hidden, so that a left-over is no photo; short, as names may
-    # be as long as the file system takes.
-    part = target.with_name(f".animegan-{os.getpid()}.part")
+    part = aside(target)
     try:
         with part.open("wb") as file:
             file.write(data)

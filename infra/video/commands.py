@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infra import interrupts, pace, progress, streams, styles
+from infra.aside import clear
 from infra.batch import set_local_limits
 from infra.text import shown
 from infra.video.containers import check_suffix
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 def video(args: Namespace) -> int:
     """0 if the video was written. Raises ToolError, SettingsError, StyleError, OSError."""
     _check(args.source, args.out, args.force)
+    clear(args.out.parent)
     stopped = f"animegan: stopped; {shown(args.out)} was not written"
     with interrupts.whole(), interrupts.last(lambda: progress.plain(stopped)):
         return _video(args)

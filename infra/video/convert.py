@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from handler.alpha import Pixels
+from infra import aside as asides
 from infra import interrupts
 from infra.progress import Advance
 from infra.text import shown
@@ -27,7 +28,7 @@ def backend() -> Backend:
 
 def aside(out: Path) -> Path:
     """Where the video is written until it is whole: hidden, with the suffix by which the container is known."""
-    return out.with_name(f".animegan-{os.getpid()}.part{out.suffix.lower()}")
+    return asides.aside(out, out.suffix.lower())
 
 
 def convert(engine: Backend, plan: Plan, out: Path, painting: Painting, advance: Advance) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from infra.aside import aside
 from infra.batch import Batch, set_local_limits
 from infra.emulator import Emulator
 from infra.outcome import Outcome
@@ -66,6 +67,14 @@ def test_the_function_is_not_started_where_nothing_is_to_be_done(folder: Path) -
     found = find([folder], None)
     batch = Batch(lambda: pytest.fail("started"), found, None, {})
     assert [outcome.status for outcome in batch] == ["skipped", "skipped"]
+
+
+def test_what_a_killed_run_left_beside_pictures_is_removed(folder: Path) -> None:
+    ours = aside(folder / "sub" / "x")
+    left = ours.with_name(ours.name.rpartition("-")[0] + "-1.part")  # of this number, but begun long before
+    left.touch()
+    convert(folder)
+    assert not left.exists()
 
 
 def test_bad_files_are_named_with_the_reason_and_the_others_are_converted(folder: Path) -> None:
