@@ -146,9 +146,11 @@ class Styles:
             raise StyleError(f"no frozen style in {self._folder} (STYLES_DIR); `animegan freeze` makes one")
         try:
             return self[name]
-        except UnknownStyle as missing:
-            why = self.damaged.get(name, missing)
-            raise StyleError(f"STYLE={name}: {why} STYLES_DIR is {self._folder}.") from None
+        except UnknownStyle:
+            damage = self.damaged.get(name)
+            why = damage or f"there is no such style in {self._folder} (STYLES_DIR); freeze it there."
+            others = ", ".join(self.manifests)
+            raise StyleError(f"STYLE={name}: {why}" + (f" Or set STYLE to {others}." if others else "")) from None
 
     def described(self) -> list[dict[str, str]]:
         """Name, title, licence, precision, kernel and checkpoint digest of each."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from infra.errors import NotInstalled
 from infra.text import shown
+from layers.model.errors import UnknownStyleName
 from layers.model.manifest import MANIFEST, Manifest
 from layers.model.registry import BUILTIN, ensure_builtin, find_style, is_current, load_registry
 
@@ -80,14 +81,24 @@ def prepare(name: str, folder: Path, say: Callable[[str], None]) -> None:
     there = (folder / name / MANIFEST).is_file()
     if name != BUILTIN:
         if not there:
-            find_style(name)
-            raise NotInstalled(f"the style {name} is not in {shown(folder)}: run `animegan pull {name}`")
+            raise _missing(name, folder)
         return
     if there and "STYLES_DIR" in os.environ:
         return
     if not is_current(folder, find_style(BUILTIN)):
         say(f"animegan: freezing the built-in style into {shown(folder)}, once (some seconds)")
         ensure_builtin(folder)
+
+
+def _missing(name: str, folder: Path) -> NotInstalled | UnknownStyleName:
+    """What to do about a style that is not installed, for whoever named it by STYLE or by --style."""
+    here = sorted({BUILTIN, *(path.parent.name for path in folder.glob(f"*/{MANIFEST}"))})
+    advice = f"set STYLE (or --style) to one that is installed: {', '.join(map(shown, here))}"
+    try:
+        find_style(name)
+    except UnknownStyleName as error:
+        return UnknownStyleName(f"{error} Here, {advice}; `animegan pull` fetches another")
+    return NotInstalled(f"the style {name} is not in {shown(folder)}: run `animegan pull {name}`, or {advice}")
 
 
 def load(settings: Settings, say: Callable[[str], None]) -> Styles:

@@ -28,5 +28,12 @@ def convert(photo: Path, **parameters: str | int) -> bytes:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     source, target = map(Path, sys.argv[1:])
-    target.write_bytes(convert(source, size=800, format="webp", quality=85))
+    try:
+        target.write_bytes(convert(source, size=800, format="webp", quality=85))
+    except httpx.HTTPError as error:
+        sys.exit(f"{URL}: {error}")
+    except (OSError, RuntimeError) as error:
+        sys.exit(f"{source}: {error}")

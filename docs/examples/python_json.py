@@ -36,10 +36,20 @@ def told(error: urllib.error.HTTPError) -> dict[str, str]:
     return {"code": f"HTTP {error.code}", "detail": error.reason}
 
 
-if __name__ == "__main__":
-    source, target = map(Path, sys.argv[1:])
+def main(source: Path, target: Path) -> None:
     answer = convert(source.read_bytes(), size=800, format="png")
     target.write_bytes(answer["image"])
     print(f"{target}: {answer['width']}×{answer['height']} in {answer['timings']['total']:.0f} ms")
     for warning in answer["warnings"]:
         print(f"warning: {warning}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    try:
+        main(Path(sys.argv[1]), Path(sys.argv[2]))
+    except urllib.error.URLError as error:
+        sys.exit(f"{URL}: {error.reason}")
+    except (OSError, RuntimeError) as error:
+        sys.exit(f"{sys.argv[1]}: {error}")

@@ -5,6 +5,8 @@ import sys
 from pathlib import PurePath
 
 import boto3
+from boto3.exceptions import Boto3Error
+from botocore.exceptions import BotoCoreError, ClientError
 
 s3 = boto3.client("s3")
 
@@ -21,4 +23,9 @@ def convert(photo: str, bucket: str, picture: str, style: str = "cel") -> None:
 
 
 if __name__ == "__main__":
-    convert(*sys.argv[1:])
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    try:
+        convert(*sys.argv[1:])
+    except (OSError, Boto3Error, BotoCoreError, ClientError) as error:
+        sys.exit(f"{sys.argv[1]}: {error}")

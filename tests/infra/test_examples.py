@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -108,7 +109,23 @@ def test_python(run: Any, here: Path, name: str, magic: bytes) -> None:
     assert (here / "anime").read_bytes().startswith(magic)
     assert size(here / "anime") == (120, 80)
     failed = run(sys.executable, str(EXAMPLES / name), "torn.jpg", "none")
-    assert "RuntimeError: corrupt_image: " in failed.stderr
+    assert failed.stderr.startswith("torn.jpg: corrupt_image: ")
+    assert len(failed.stderr.splitlines()) == 1
+    assert not (here / "none").exists()
+
+
+@pytest.mark.parametrize("name", ["python_json.py", "python_form.py"])
+def test_python_without_a_server_or_a_photo_is_one_line(run: Any, here: Path, name: str) -> None:
+    with socket.socket() as taken:  # bound, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        url = "http://127.0.0.1:{1}".format(*taken.getsockname())
+        alone = run(sys.executable, str(EXAMPLES / name), "photo.jpg", "none", ANIMEGAN_URL=url)
+    assert (alone.returncode, alone.stderr) == (1, f"{url}: [Errno 111] Connection refused\n")
+    lost = run(sys.executable, str(EXAMPLES / name), "gone.jpg", "none")
+    assert (lost.returncode, len(lost.stderr.splitlines())) == (1, 1)
+    assert lost.stderr.startswith("gone.jpg: [Errno 2] No such file or directory")
+    bare = run(sys.executable, str(EXAMPLES / name))
+    assert (bare.returncode, bare.stderr.partition(" PHOTO")[0]) == (1, f"python {name}")
     assert not (here / "none").exists()
 
 
@@ -153,8 +170,8 @@ def test_what_a_gateway_answers_in_the_service_s_place_is_told_by_its_status(run
         Thread(target=gateway.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{gateway.server_port}"
         for program, name, told in (
-            (sys.executable, "python_json.py", "RuntimeError: HTTP 502: Bad Gateway"),
-            (sys.executable, "python_form.py", "RuntimeError: HTTP 502: Bad Gateway"),
+            (sys.executable, "python_json.py", "photo.jpg: HTTP 502: Bad Gateway"),
+            (sys.executable, "python_form.py", "photo.jpg: HTTP 502: Bad Gateway"),
             (node, "node.mjs", "photo.jpg: The service gave no answer. [HTTP 502]"),
         ):
             failed = run(program, str(EXAMPLES / name), "photo.jpg", "none", ANIMEGAN_URL=url)
@@ -260,6 +277,12 @@ def test_an_upload_with_boto3(s3: Any, function: Emulator, here: Path, name: str
     command = [sys.executable, str(EXAMPLES / "s3_upload.py"), name, "my-photos", "anime.jpg"]
     uploading(s3, function, command, here)
     assert size(here / "anime.jpg") == (120, 80)
+
+
+def test_an_upload_of_what_is_not_there_is_one_line(s3: Any, run: Any) -> None:
+    lost = run(sys.executable, str(EXAMPLES / "s3_upload.py"), "gone.jpg", "my-photos", "none", **ENVIRONMENT)
+    assert (lost.returncode, len(lost.stderr.splitlines())) == (1, 1)
+    assert "gone.jpg" in lost.stderr
 
 
 def test_an_upload_with_the_aws_command_line(s3: Any, function: Emulator, here: Path) -> None:

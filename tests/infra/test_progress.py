@@ -95,6 +95,19 @@ def test_a_summary_counts_and_tells_time_and_rate_of_what_was_worked_on() -> Non
     ]
 
 
+def test_a_photo_that_failed_and_came_again_counts_as_it_ended() -> None:
+    summary = Summary(Clock())
+    for number in range(SCREEN):
+        summary.add(outcome("converted", f"{number}.jpg"))
+    for status, name in [("failed", "a.jpg"), ("failed", "b.jpg"), ("failed", "b.jpg"), ("converted", "a.jpg")]:
+        summary.add(outcome(status, name))
+    told, *failed, whole = summary.lines({})
+    assert told == "animegan: these failed:"
+    assert failed == ["  b.jpg: failed: Torn. [corrupt_image]"]
+    assert whole.startswith(f"animegan: {SCREEN + 1} converted, 1 failed in ")
+    assert summary.worked == SCREEN + 4  # a rate is of all that was worked on
+
+
 def test_time_before_the_first_photo_is_not_the_photos() -> None:
     time = Clock()
     summary, pace = Summary(time), Pace(time)

@@ -57,6 +57,15 @@ def test_another_style_must_have_been_pulled_or_frozen(tmp_path: Path) -> None:
     styles.prepare("mine", tmp_path, lambda line: None)
 
 
+@pytest.mark.parametrize("name", ["foo", "paprika"])
+def test_a_style_that_is_not_there_names_the_variable_and_those_that_are(tmp_path: Path, name: str) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "manifest.json").touch()
+    told = rf"{name}.*set STYLE \(or --style\) to one that is installed: cel, mine"
+    with pytest.raises((NotInstalled, UnknownStyleName), match=told):
+        styles.prepare(name, tmp_path, lambda line: None)
+
+
 def test_styles_dir_follows_the_variable_and_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STYLES_DIR", str(tmp_path))
     assert styles.styles_dir() == tmp_path
