@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -103,9 +103,9 @@ def _bodies(said: Json, shapes: Shapes) -> str:
     return _contents(said["requestBody"]["content"], shapes, known)
 
 
-def _contents(content: Json, shapes: Shapes, known: Iterable[str] = ()) -> str:
+def _contents(content: Json, shapes: Shapes, known: Collection[str] | None = None) -> str:
     return "".join(
-        f"<h3><code>{escape(kind)}</code></h3>\n{shapes.shape(media.get('schema', {}), set(known))}"
+        f"<h3><code>{escape(kind)}</code></h3>\n{shapes.shape(media.get('schema', {}), known)}"
         for kind, media in content.items()
     )
 

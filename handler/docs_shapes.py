@@ -33,17 +33,21 @@ class Shapes:
             self._row(one["name"], one["schema"], one.get("required", False), _place(one)) for one in parameters
         )
 
-    def shape(self, schema: Json, known: Collection[str] = ()) -> str:
-        """A table of what an object has, but for those that are `known`; of anything else a line."""
+    def shape(self, schema: Json, known: Collection[str] | None = None) -> str:
+        """A table of what an object has, of anything else a line.
+
+        `known` is for what is sent: the names that were told before. What is answered needs nobody's attention to
+        what is required.
+        """
         schema = self._followed(schema)
         properties = schema.get("properties")
         if not properties:
             return f"<p>{self._type(schema)}</p>\n"
         required = schema.get("required", [])
         rows = [
-            self._row(name, one, name in required and bool(known), "") + self._within(name, one)
+            self._row(name, one, name in required and known is not None, "") + self._within(name, one)
             for name, one in properties.items()
-            if name not in known
+            if name not in (known or ())
         ]
         again = known and not known - properties.keys()
         return _table(rows) + ("<p>And all of the parameters above.</p>\n" if again else "")

@@ -43,6 +43,13 @@ def test_every_route_parameter_and_code_is_on_the_page(http: Http, document: dic
             assert not status.startswith(("4", "5")) or all(f"<code>{code}</code>" in html for code in codes)
 
 
+def test_what_has_to_be_sent_is_marked_and_what_is_answered_is_not(http: Http) -> None:
+    html = http.get("/docs").text
+    rows = [row for row in html.split("<tr>") if "<b>required</b>" in row]
+    names = [re.findall(r"<code>(.*?)</code>", row)[0] for row in rows]
+    assert names == ["image", "file", "content_type", "id"]  # of /convert twice, of /uploads, of its status
+
+
 def test_the_codes_are_those_that_the_function_answers_with(document: dict[str, Any]) -> None:
     said = document["paths"]["/convert"]["post"]["responses"]
     # docs of the design: 413 payload_too_large and too_many_pixels, 503 busy, 504 out_of_time.
