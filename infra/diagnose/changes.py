@@ -60,6 +60,18 @@ def change(values: Floats, least: float = SEPARATE) -> Change | None:
     return Change(begin, end, z)
 
 
+def rises(values: Floats, tries: int) -> bool:
+    """Whether a series goes up more than chance makes one of so many do, once in a thousand logs.
+
+    Spearman's rank correlation with time; times sqrt(n - 1) it is standard normal where there is none (Hoeffding).
+    """
+    size = len(values)
+    ranks = _ranked(values) - (size + 1) / 2
+    time = np.arange(size) - (size - 1) / 2
+    z = np.sqrt(size - 1) * float(ranks @ time) / np.sqrt(max(float(ranks @ ranks) * float(time @ time), 1.0))
+    return bool(z >= -NormalDist().inv_cdf(P / tries))
+
+
 def _most(ranks: Floats) -> tuple[int, int, float]:
     """The stretch with the largest z, with at least LEAST values before it and in it."""
     size = len(ranks)

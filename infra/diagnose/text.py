@@ -8,6 +8,7 @@ from datetime import datetime
 from textwrap import fill
 
 from infra.diagnose.causes import Cause, Diagnosis, Figure, Finding
+from infra.text import shown
 
 WIDTH = 100
 UNCHANGED = 0.05  # relative; what changed less is said to be unchanged
@@ -19,15 +20,16 @@ def as_text(diagnosis: Diagnosis) -> str:
 
 
 def _lines(diagnosis: Diagnosis) -> Iterator[str]:
-    yield _headline(diagnosis)
+    """Names come from the log, and so may be anything: none of them moves a terminal's cursor."""
+    yield shown(_headline(diagnosis))
     for number, found in enumerate(diagnosis.causes, 1):
         yield ""
-        yield f"{number}. {_title(found)}"
-        yield from (f"   {_figure(one)}" for one in found.evidence if _known(one))
+        yield shown(f"{number}. {_title(found)}")
+        yield from (shown(f"   {_figure(one)}") for one in found.evidence if _known(one))
         yield fill(f"Cure: {found.cure}", WIDTH, initial_indent="   ", subsequent_indent="   ")
     if diagnosis.notes:
         yield ""
-        yield from (fill(f"Note: {note}.", WIDTH, subsequent_indent="      ") for note in diagnosis.notes)
+        yield from (fill(shown(f"Note: {note}."), WIDTH, subsequent_indent="      ") for note in diagnosis.notes)
 
 
 def _headline(diagnosis: Diagnosis) -> str:

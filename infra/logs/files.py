@@ -7,16 +7,17 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from infra.errors import BadLog
 from infra.text import reason, shown
 
 STDIN = "-"
 GZIP = b"\x1f\x8b"
+UTF16 = b"\xff\xfe", b"\xfe\xff"  # what `>` writes in Windows PowerShell
 BUFFER = 1 << 20
 # What a damaged or unfinished gzip file ends in (docs of the gzip module).
 DAMAGED = (EOFError, zlib.error, OSError)
@@ -79,6 +80,25 @@ def _file(source: str) -> BinaryIO:
 
 def _unpacked(raw: BinaryIO) -> io.BufferedReader:
     file = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, raw), BUFFER)
-    if file.peek(2)[:2] != GZIP:
-        return file
-    return io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=file)), BUFFER)
+    if file.peek(2)[:2] == GZIP:
+        # Not GzipFile itself as what is buffered: it waits for a whole buffer, and loses it at damage.
+        file = io.BufferedReader(_Raw(gzip.GzipFile(fileobj=file).read1), BUFFER)
+    if file.peek(2)[:2] in UTF16:
+        text = io.TextIOWrapper(file, "utf-16", errors="replace", newline="")
+        file = io.BufferedReader(_Raw(lambda size: text.read(size // 4).encode(errors="replace")), BUFFER)
+    return file
+
+
+class _Raw(io.RawIOBase):
+    """What `read` gives, at most as many bytes as it is asked for, none at the end."""
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self._read = read
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -275,6 +276,12 @@ class TestMemory:
 
     def test_a_leak_that_came_to_rest_is_none(self) -> None:
         assert cause(Part(30, leak=2.0), Part(90, memory=380)) is Cause.NO_CHANGE
+
+    def test_memory_that_goes_up_and_down_is_no_leak_in_one_of_many_environments(self) -> None:
+        random = np.random.default_rng(0)
+        frame = log(*[Part(48, f"{number}") for number in range(80)])
+        memory = pl.Series("memory", random.uniform(700, 750, len(frame)))
+        assert diagnose(frame.with_columns(memory)).cause is Cause.NO_CHANGE
 
     def test_conversions_until_memory_is_full_are_told(self) -> None:
         [found] = diagnose(log(Part(100, leak=2.0, more={"memory_size": 1769}))).causes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,17 @@ def told(*evidence: Figure, **said: Any) -> str:
 )
 def test_figures_read_before_then_during(figure: Figure, text: str) -> None:
     assert f"   {text}\n" in told(figure)
+
+
+def test_names_from_a_log_do_not_move_the_cursor() -> None:
+    evil = "\x1b[2J\u202e\n\0"
+    found = Finding(
+        Cause.PAGING, evil, "inference", 120.0, 0.5, (Figure("format", evil, evil + "b"),), "More memory."
+    )
+    some = replace(found, environments=(evil,), of=2)
+    said = as_text(Diagnosis(Cause.PAGING, (some,), 50, 0, 0, 2, EPOCH, EPOCH, notes=(evil,)))
+    assert said.count(r"\x1b[2J\u202e\n\x00") == 5  # as what, where, before, during, and in a note
+    assert all(line.isprintable() for line in said.split("\n"))
 
 
 def test_a_figure_that_is_unknown_is_left_out() -> None:

@@ -119,6 +119,14 @@ def test_packed_is_as_good_as_plain(form: str, tmp_path: Path) -> None:
     assert (logs.counted.ours, logs.counted.broken) == (2, 0)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("form", [*FORMS, *BARE])
+def test_what_windows_powershell_writes_is_read_too(form: str, encoding: str, tmp_path: Path) -> None:
+    text = ("\ufeff" + {**FORMS, **BARE}[form].replace("\n", "\r\n")).encode(encoding)
+    logs = read(tmp_path, text)
+    assert (logs.counted.ours, logs.counted.broken) == (2, 0)
+
+
 def test_an_export_to_s3_is_read_as_a_folder_with_its_streams(tmp_path: Path) -> None:
     for stream, at in (("2026-11-30-[$LATEST]aaaa", 50), ("2026-11-30-[$LATEST]bbbb", 20)):
         folder = tmp_path / "exportedlogs/6c2d" / stream

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from infra.diagnose.causes import Cause, Figure, Finding
-from infra.diagnose.changes import Floats
+from infra.diagnose.changes import Floats, rises
 from infra.diagnose.log import Log
 from infra.diagnose.rows import Rows
 
@@ -36,7 +36,8 @@ def memory_growth(log: Log) -> Finding | None:
     take, which is known. A leak goes on: over almost every quarter of the conversions there is growth, to the
     last. It is told though nothing is slower yet: it ends with paging, or with a process that is killed.
     """
-    grown = [(rows.environments[0], _growth(rows)) for rows in _long(log.good.known("memory"))]
+    long = _long(log.good.known("memory"))
+    grown = [(rows.environments[0], _growth(rows, 2 * len(long))) for rows in long]
     leaking = [(name, growth) for name, growth in grown if growth]
     if not leaking:
         return None
@@ -82,12 +83,16 @@ def _long(rows: Rows) -> list[Rows]:
     return [Rows(part) for part in enough.partition_by("environment", maintain_order=True)]
 
 
-def _growth(rows: Rows) -> Growth | None:
-    """Over all of an environment's conversions, or over the later half: it can have begun in between."""
+def _growth(rows: Rows, tries: int) -> Growth | None:
+    """Over all of an environment's conversions, or over the later half: it can have begun in between.
+
+    What goes up and down looks like growth in one environment of many, so chance is asked for all `tries`.
+    """
     for begin in (0, len(rows) // 2):
         if (part := rows.slice(begin, len(rows))) and len(part) >= LEAST:
             step = max(1, len(part) // LOOKED_AT)
-            if found := _steady(part, _own(part)[::step]):
+            memory = _own(part)[::step]
+            if rises(memory, tries) and (found := _steady(part, memory)):
                 return found
     return None
 
