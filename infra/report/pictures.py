@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import polars as pl
 from matplotlib import dates as untyped_dates
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from infra.report import samples
 from infra.report.figures import STAGES
@@ -24,6 +25,8 @@ TICKS = ["%Y", "%b", "%d", "%H:%M", "%H:%M", "%H:%M:%S"]
 ROUND_TICKS = ["", "%Y", "%b", "%d %b", "%H:%M", "%H:%M"]
 LONGEST_NAME = 20
 ENDING = 12  # of a log stream's name, or of a process's
+DAY = timedelta(days=1)  # in which Matplotlib counts
+MARGIN = 0.03  # of the time that is shown
 NEAR = 2.5  # times the memory in use: a limit farther away would only flatten the plot
 
 
@@ -45,13 +48,13 @@ def _stages(made: pl.DataFrame) -> Plot:
 
     def draw(axes: Axes, narrow: bool) -> None:
         left, below = _times(rows), [0.0] * rows.height
-        width = binned.width.total_seconds() / 86_400
+        width = binned.width / DAY
         for name in used:
             colour = SERIES[[*STAGES, "other"].index(name)]
             heights = rows[name].to_list()
             axes.bar(left, heights, width * 0.92, below, align="edge", color=colour, label=NAMES.get(name, name))
             below = [low + height for low, height in zip(below, heights, strict=True)]
-        _over_time(axes, narrow)
+        _over_time(axes, narrow, left, width)
 
     caption = f"Mean time of a conversion in each {_named(binned.step)} (UTC), by stage. Failed conversions and "
     return Plot("Where the time goes", f"{caption}pictures from the cache are left out.", draw)
@@ -99,6 +102,8 @@ def _memory(made: pl.DataFrame, sizes: list[int]) -> Plot:
         for size in sorted(size for size in sizes if size < NEAR * top):
             axes.axhline(size, color=INK, linewidth=1, linestyle="--", label=f"{size} MB, the limit")
         axes.set_ylim(bottom=0)
+        axes.set_xlim(left=0)
+        axes.xaxis.set_major_locator(MaxNLocator(4 if narrow else 8, integer=True, steps=[1, 2, 5, 10]))
         axes.set_xlabel("conversions in this environment")
         axes.set_ylabel("MiB")
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
@@ -114,20 +119,24 @@ def _queue(made: pl.DataFrame) -> Plot:
     rows = binned.rows
 
     def draw(axes: Axes, narrow: bool) -> None:
-        middle = [at + binned.width.total_seconds() / 172_800 for at in _times(rows)]
+        left, width = _times(rows), binned.width / DAY
+        middle = [at + width / 2 for at in left]
         marker = "." if rows.height < 30 else ""
         for name in ("queue", "inference"):
             colour = SERIES[STAGES.index(name)]
             axes.plot(middle, rows[f"{name}_p50"], color=colour, marker=marker, label=f"{name} p50")
             axes.plot(middle, rows[f"{name}_p90"], color=colour, marker=marker, linestyle=":", label=f"{name} p90")
-        _over_time(axes, narrow)
+        _over_time(axes, narrow, left, width)
 
     caption = f"The wait for a slot and the network's own time, in each {_named(binned.step)} (UTC). "
     return Plot("Queue against inference", f"{caption}A queue that grows alone: more photos than slots.", draw)
 
 
-def _over_time(axes: Axes, narrow: bool) -> None:
-    locator = dates.AutoDateLocator(maxticks=4 if narrow else 8)
+def _over_time(axes: Axes, narrow: bool, left: list[float], width: float) -> None:
+    """From the first stretch of time to the last, so that one alone has its own width, and plots stand in line."""
+    margin = MARGIN * (left[-1] + width - left[0])
+    axes.set_xlim(left[0] - margin, left[-1] + width + margin)
+    locator = dates.AutoDateLocator(minticks=min(5, len(left)), maxticks=4 if narrow else 8)
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, formats=TICKS, zero_formats=ROUND_TICKS))
     axes.set_ylim(bottom=0)

@@ -46,7 +46,9 @@ STYLE: Any = {
     "legend.markerscale": 2,
     "lines.linewidth": 1.5,
 }
-SIZES = {"wide": (8.0, 3.6), "narrow": (4.0, 3.6)}  # inches, of 72 CSS pixels
+PIXELS = 72  # to an inch of Matplotlib's SVG
+LETTER, HANDLE = 6.6, 30  # of a legend, in pixels: a letter of most fonts, and the line before it with its space
+SIZES = {"wide": (8.0, 3.6), "narrow": (4.0, 3.6)}  # inches
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +70,17 @@ class Plot:
             figure = Figure(figsize=(width, height), layout="constrained")
             axes = figure.add_subplot()
             self.draw(axes, name == "narrow")
-            _legend(figure, axes, name == "narrow")
+            _legend(figure, axes, width * PIXELS)
             return _inline(figure, self.title)
 
 
-def _legend(figure: Figure, axes: Axes, narrow: bool) -> None:
-    """Above the plot, where it hides nothing."""
+def _legend(figure: Figure, axes: Axes, width: float) -> None:
+    """Above the plot, where it hides nothing, in as many columns as there is room for."""
     handles, labels = axes.get_legend_handles_labels()
     if handles:
         look: Any = {"loc": "outside upper left", "handlelength": 1.2, "columnspacing": 1.2, "handletextpad": 0.5}
-        figure.legend(handles, labels, ncols=min(len(handles), 2 if narrow else 5), **look)
+        room = int(width / (LETTER * max(map(len, labels)) + HANDLE))
+        figure.legend(handles, labels, ncols=min(len(handles), max(2, room)), **look)
 
 
 def _inline(figure: Figure, title: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from infra.logs.when import shown
 from infra.report.figures import Figures, Spread
 from infra.report.summary import NOT_ON_LAMBDA, Group, Summary
-from infra.report.units import NONE, median, mib, ms, percent, usd
+from infra.report.units import NONE, counted, median, mib, ms, percent, usd
 
 MOST_DAYS = 31  # shown to people; --json has them all
 TITLES = {
@@ -111,15 +111,15 @@ def costs(summary: Summary) -> str:
     cost = summary.total.cost
     if cost.usd is None:
         return f"No cost: the lines have no memory size ({NOT_ON_LAMBDA})."
-    said = f"Lambda: {usd(cost.usd)} for {cost.gb_seconds:,.0f} GB-seconds and {cost.requests:,} requests"
+    said = f"Lambda: {usd(cost.usd)} for {cost.gb_seconds:,.0f} GB-seconds and {counted(cost.requests, 'request')}"
     terms = f"at {summary.gb_second:.10f} USD per GB-second; API Gateway, S3 and logs are not in it"
-    left = f", nor are {cost.unpriced:,} conversions without memory size" if cost.unpriced else ""
+    left = f", nor are {counted(cost.unpriced, 'conversion')} without memory size" if cost.unpriced else ""
     return f"{said}, {terms}{left}."
 
 
 def _environments(total: Figures) -> str:
     count, peak = total.environments, mib(total.max_memory)
-    many = f"{count:,} {'environment' if count == 1 else 'environments'}, peak memory {peak}. "
+    many = f"{counted(count, 'environment')}, peak memory {peak}. "
     return many if count else f"Peak memory {peak}. "
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from infra.report.figures import Spread
 
 NONE = "–"
@@ -30,7 +32,12 @@ def usd(value: float | None) -> str:
     """Cents where there are any; below, two digits that are not zero."""
     if value is None:
         return NONE
-    return f"{value:,.2f} USD" if value >= 0.1 or value == 0 else f"{value:.2g} USD"
+    digits = 2 if value >= 0.1 or value == 0 else 1 - math.floor(math.log10(value))
+    return f"{value:,.{digits}f} USD"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def percent(share: float) -> str:
