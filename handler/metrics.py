@@ -152,5 +152,5 @@ def memory() -> dict[str, float]:
     now = counters.resident()
     # ru_maxrss is in kilobytes on Linux and in bytes on macOS (getrusage(2)).
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    # The kernel counts in batches per CPU, so that its peak may be some pages below what there is (proc(5), statm).
+    # The kernel counts in batches per CPU, so its peak may be some pages below what there is (proc(5), statm).
     return {"MemoryUsed": round(now / MIB, 1), "MaxMemoryUsed": round(max(now, peak) / MIB, 1)}
