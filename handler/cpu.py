@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
 import cv2
 import torch
 
+from handler import cgroup
+
 Precision = Literal["float32", "bfloat16"]
 
 MB_PER_VCPU = 1769  # Lambda's documentation: at 1,769 MB a function has the equivalent of one vCPU
-CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 CPUINFO = Path("/proc/cpuinfo")
 
 
-def vcpus(cgroup_quota: Path = CGROUP_QUOTA) -> float:
+def vcpus(cgroup_quota: Callable[[], float] = cgroup.cpus) -> float:
     """CPUs that this process may use: by memory size in Lambda, by affinity and cgroup quota elsewhere."""
     if memory := os.environ.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"):
         return round(min(int(memory) / MB_PER_VCPU, os.cpu_count() or 1), 2)
     affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(affinity, _quota(cgroup_quota))
-
-
-def _quota(cgroup_quota: Path) -> float:
-    try:
-        quota, period = cgroup_quota.read_text().split()
-        return round(int(quota) / int(period), 2)
-    except (OSError, ValueError):  # no cgroup v2, or "max 100000": no quota
-        return math.inf
+    return min(affinity, cgroup_quota())
 
 
 def set_threads(setting: Literal["auto"] | int, available: float) -> int:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 ORDER = [
     ["text"],
     ["errors"],
-    ["counters", "turns"],
+    ["counters", "turns", "cgroup"],
     ["settings", "stages", "slots", "events", "objects", "deadline", "cpu", "tiff", "heif", "icc", "alpha"],
     ["operators"],
     ["notifications", "storage_errors", "limits"],

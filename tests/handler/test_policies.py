@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -61,14 +62,13 @@ def test_lambda_gives_cpus_by_memory(monkeypatch: pytest.MonkeyPatch, memory: st
     assert vcpus() == expected
 
 
-@pytest.mark.parametrize(("quota", "expected"), [("150000 100000", 1.5), ("max 100000", 4), ("", 4)])
+@pytest.mark.parametrize(("quota", "expected"), [(1.5, 1.5), (8.0, 4), (math.inf, 4)])
 def test_elsewhere_affinity_and_cgroup_quota_decide(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quota: str, expected: float
+    monkeypatch: pytest.MonkeyPatch, quota: float, expected: float
 ) -> None:
     monkeypatch.delenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", raising=False)
     monkeypatch.setattr(cpu.os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
-    (tmp_path / "cpu.max").write_text(quota)
-    assert vcpus(tmp_path / "cpu.max") == expected
+    assert vcpus(lambda: quota) == expected
 
 
 def test_threads_are_cpus_rounded_up_unless_set() -> None:

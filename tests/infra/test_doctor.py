@@ -312,14 +312,31 @@ def test_what_to_change_stands_beneath_its_line() -> None:
 
 
 def test_memory_is_bounded_by_the_function_the_cgroup_or_the_machine(tmp_path: Path) -> None:
-    assert machine.memory_limit({"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1769"}, tmp_path)[0] == 1769
-    assert machine.memory_limit({}, tmp_path)[1] == "this machine's memory"
-    (tmp_path / "memory.max").write_text("max\n")
-    assert machine.memory_limit({}, tmp_path)[1] == "this machine's memory"
-    (tmp_path / "memory.max").write_text("1073741824\n")
-    assert machine.memory_limit({}, tmp_path) == (1024, "the cgroup's limit")
-    (tmp_path / "cpu.stat").write_text("nr_periods 9\nnr_throttled 4\nthrottled_usec 7\n")
-    assert (machine.throttled(tmp_path), machine.throttled(tmp_path / "none")) == (4, 0)
+    own, membership = tmp_path / "system.slice" / "anime.service", tmp_path / "membership"
+    own.mkdir(parents=True)
+    membership.write_text("0::/system.slice/anime.service\n")
+    assert machine.memory_limit({"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1769"}, tmp_path, membership)[0] == 1769
+    assert machine.memory_limit({}, tmp_path, membership)[1] == "this machine's memory"
+    (own / "memory.max").write_text("max\n")
+    assert machine.memory_limit({}, tmp_path, membership)[1] == "this machine's memory"
+    (own.parent / "memory.max").write_text("1073741824\n")
+    assert machine.memory_limit({}, tmp_path, membership) == (1024, "the cgroup's limit")
+    (own / "memory.max").write_text("536870912\n")
+    assert machine.memory_limit({}, tmp_path, membership) == (512, "the cgroup's limit")
+    for folder, times in ((own, 4), (own.parent, 3)):
+        (folder / "cpu.stat").write_text(f"nr_periods 9\nnr_throttled {times}\nthrottled_usec 7\n")
+    assert machine.throttled(tmp_path, membership) == 7
+    assert machine.throttled(tmp_path, tmp_path / "none") == 0
+
+
+def test_memory_of_cgroup_version_1_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "membership").write_text("4:memory:/docker/1f\n1:cpu,cpuacct:/docker/1f\n")
+    (tmp_path / "memory").mkdir()
+    limit = tmp_path / "memory" / "memory.limit_in_bytes"  # in the container, which sees no folder of the host's
+    limit.write_text("9223372036854771712\n")
+    assert machine.memory_limit({}, tmp_path, tmp_path / "membership")[1] == "this machine's memory"
+    limit.write_text("734003200\n")
+    assert machine.memory_limit({}, tmp_path, tmp_path / "membership") == (700, "the cgroup's limit")
 
 
 def test_a_trial_that_takes_too_long_is_ended(environment: dict[str, str]) -> None:
