@@ -88,8 +88,9 @@ def fake_function(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 
 def heed_ctrl_c() -> None:
-    """For a new process: what a shell starts in the background, such as these tests, ignores SIGINT."""
+    """For a new process: what a shell starts in the background, such as these tests, ignores SIGINT; nohup, SIGHUP."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def interruptible(
