@@ -88,7 +88,7 @@ def fake_function(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 
 def heed_ctrl_c() -> None:
-    """For a new process: what a shell starts in the background, such as these tests, ignores SIGINT; nohup, SIGHUP."""
+    """For a new process: what a shell starts in the background ignores SIGINT, what nohup starts SIGHUP."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
