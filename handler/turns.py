@@ -24,6 +24,7 @@ async def awaited(future: Future[T], request: Request) -> T:
         return await result
     finally:
         leaving.cancel()
+        future.cancel()  # at once: the loop of a server that is stopped may not come to pass on that of `result`
         result.cancel()
 
 
