@@ -11,6 +11,11 @@ def shown(name: object) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 line`, `2,000 lines`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def reason(error: OSError) -> str:
     """An OSError without its errno and Python's quotes: `No such file or directory`."""
     return error.strerror or str(error) or type(error).__name__

@@ -8,7 +8,7 @@ from datetime import datetime
 from textwrap import fill
 
 from infra.diagnose.causes import Cause, Diagnosis, Figure, Finding
-from infra.text import shown
+from infra.text import counted, shown
 
 WIDTH = 100
 UNCHANGED = 0.05  # relative; what changed less is said to be unchanged
@@ -33,7 +33,8 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _headline(diagnosis: Diagnosis) -> str:
-    looked_at = f"{_count(diagnosis.conversions, 'conversion')} in {_count(diagnosis.environments, 'environment')}"
+    conversions = counted(diagnosis.conversions, "conversion")
+    looked_at = f"{conversions} in {counted(diagnosis.environments, 'environment')}"
     if diagnosis.since and diagnosis.until:
         looked_at += f", {_time(diagnosis.since)} to {_time(diagnosis.until)} UTC"
     if diagnosis.cause is Cause.NOT_ENOUGH_DATA:
@@ -111,10 +112,6 @@ def _number(value: float) -> str:
         return f"{value:,.0f}"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
     return f"{round(value, digits):,.{digits}f}" if digits < 5 else f"{value:.2g}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _capital(text: str) -> str:

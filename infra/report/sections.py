@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from infra.logs.when import shown
 from infra.report.figures import Figures, Spread
 from infra.report.summary import NOT_ON_LAMBDA, Group, Summary
-from infra.report.units import NONE, counted, median, mib, ms, percent, usd
+from infra.report.units import NONE, median, mib, ms, percent, usd
+from infra.text import counted
 
 MOST_DAYS = 31  # shown to people; --json has them all
 TITLES = {

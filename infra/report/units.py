@@ -36,9 +36,5 @@ def usd(value: float | None) -> str:
     return f"{value:,.{digits}f} USD"
 
 
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share < 0.1 else f"{100 * share:.0f} %"
